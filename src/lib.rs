@@ -1,0 +1,1 @@
+//! kafkascope shows what Kafka clients and brokers say to each other, byte by byte.

@@ -1,0 +1,2 @@
+//! The command line of kafkascope.
+fn main() {}
