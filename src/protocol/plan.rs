@@ -1,0 +1,425 @@
+//! A schema resolved for one version: flat, ready to walk.
+
+use super::schema::{Kind, Primitive, Schema, SchemaField, TypeName};
+use super::traits::{EnumerationId, FieldTraits, Secret};
+
+/// One message in one version. Structs, fields and elements lie in three flat lists and refer to each other by index.
+#[derive(Debug)]
+pub struct Plan {
+    /// The schema's name.
+    pub name: Box<str>,
+    /// The schema's kind.
+    pub kind: Kind,
+    /// The API's key or the record type.
+    pub api_key: Option<i16>,
+    /// The version that this plan is for.
+    pub version: i16,
+    /// Whether the version is flexible: compact lengths, tagged fields.
+    pub flexible: bool,
+    structs: Vec<Struct>,
+    fields: Vec<Field>,
+    elements: Vec<Element>,
+}
+
+/// A struct of a plan.
+#[derive(Debug)]
+pub struct Struct {
+    /// The type's name, as in `MetadataResponseTopic`.
+    pub name: Box<str>,
+    /// Whether tagged fields follow the others.
+    pub flexible: bool,
+    /// The least number of bytes that an instance takes.
+    pub min_size: u32,
+    first: u32,
+    untagged: u32,
+    tagged: u32,
+}
+
+/// A field of a struct in one version.
+#[derive(Debug)]
+pub struct Field {
+    /// The name as the schema writes it.
+    pub name: Box<str>,
+    /// The name as JSON writes it, in quotes and with a colon: `"throttleTimeMs":`.
+    pub json_key: Box<str>,
+    /// Message and field names from the top: `MetadataResponse.Topics.Name`.
+    pub path: Box<str>,
+    /// How its bytes are read.
+    pub ty: Type,
+    /// Whether null is allowed.
+    pub nullable: bool,
+    /// Its tag, where it is a tagged field in this version.
+    pub tag: Option<u32>,
+    /// Its place among the fields of its struct as the schema lists them, from 0.
+    pub declared: u32,
+    /// Its default as JSON; only tagged fields have it, because only they may be left out.
+    pub default_json: Option<Box<str>>,
+    /// The names of its codes.
+    pub enumeration: Option<EnumerationId>,
+    /// Whether the value is withheld from what is shown.
+    pub secret: Secret,
+    /// The explanation that stands in the schema file itself.
+    pub about: Option<Box<str>>,
+    /// What the value refers to, as in `topicName`.
+    pub entity: Option<Box<str>>,
+}
+
+impl Field {
+    /// The name as JSON writes it, without quotes.
+    pub fn key(&self) -> &str {
+        self.json_key.get(1..self.json_key.len() - 2).unwrap_or_default()
+    }
+}
+
+/// What an array holds.
+#[derive(Debug)]
+pub struct Element {
+    /// How the bytes of one are read.
+    pub ty: Type,
+    /// The type's name, as in `string` or `MetadataResponseTopic`.
+    pub name: Box<str>,
+    /// The least number of bytes that one takes.
+    pub min_size: u32,
+    /// The names of its codes.
+    pub enumeration: Option<EnumerationId>,
+}
+
+/// Index of a struct in its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StructId(u32);
+
+/// Index of an array's element in its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementId(u32);
+
+/// How the bytes of a value are read in this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are Kafka's own and say all")]
+pub enum Type {
+    Bool,
+    Int8,
+    Int16,
+    Uint16,
+    Int32,
+    Uint32,
+    Int64,
+    Float64,
+    Uuid,
+    String,
+    CompactString,
+    Bytes,
+    CompactBytes,
+    Records,
+    CompactRecords,
+    Struct(StructId),
+    Array(ElementId),
+    CompactArray(ElementId),
+}
+
+impl Type {
+    /// The word for the type in a tree. Arrays and structs have names of their own.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int8 => "int8",
+            Self::Int16 => "int16",
+            Self::Uint16 => "uint16",
+            Self::Int32 => "int32",
+            Self::Uint32 => "uint32",
+            Self::Int64 => "int64",
+            Self::Float64 => "float64",
+            Self::Uuid => "uuid",
+            Self::String | Self::CompactString => "string",
+            Self::Bytes | Self::CompactBytes => "bytes",
+            Self::Records | Self::CompactRecords => "records",
+            Self::Struct(_) => "struct",
+            Self::Array(_) | Self::CompactArray(_) => "array",
+        }
+    }
+}
+
+impl Plan {
+    /// The struct of the message itself.
+    #[inline]
+    pub fn top(&self) -> &Struct {
+        self.structure(StructId(0))
+    }
+
+    /// A struct by its index, which must be of this plan.
+    #[inline]
+    #[allow(clippy::indexing_slicing, reason = "indices are made only here, together with what they index")]
+    pub fn structure(&self, id: StructId) -> &Struct {
+        &self.structs[id.0 as usize]
+    }
+
+    /// What an array holds, by its index, which must be of this plan.
+    #[inline]
+    #[allow(clippy::indexing_slicing, reason = "indices are made only here, together with what they index")]
+    pub fn element(&self, id: ElementId) -> &Element {
+        &self.elements[id.0 as usize]
+    }
+
+    /// The fields of a struct that stand in it one behind the other, in wire order.
+    #[inline]
+    pub fn untagged(&self, of: &Struct) -> &[Field] {
+        let first = of.first as usize;
+        self.fields.get(first..first + of.untagged as usize).unwrap_or_default()
+    }
+
+    /// The fields of a struct that are tagged, in the order of their tags.
+    #[inline]
+    pub fn tagged(&self, of: &Struct) -> &[Field] {
+        let first = (of.first + of.untagged) as usize;
+        self.fields.get(first..first + of.tagged as usize).unwrap_or_default()
+    }
+
+    /// The tagged field with a tag.
+    #[inline]
+    pub fn tagged_field(&self, of: &Struct, tag: u32) -> Option<&Field> {
+        self.tagged(of).iter().find(|field| field.tag == Some(tag))
+    }
+
+    /// All fields, those of one struct beside each other.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The type of a value as the schema would write it: `[]string`, `int32`, `MetadataResponseTopic`.
+    pub fn type_name(&self, ty: Type) -> String {
+        match ty {
+            Type::Struct(id) => self.structure(id).name.to_string(),
+            Type::Array(id) | Type::CompactArray(id) => format!("[]{}", self.element(id).name),
+            other => other.word().to_owned(),
+        }
+    }
+
+    /// The least number of bytes that a value takes.
+    pub fn min_size(&self, ty: Type) -> u32 {
+        match ty {
+            Type::Bool
+            | Type::Int8
+            | Type::CompactString
+            | Type::CompactBytes
+            | Type::CompactRecords
+            | Type::CompactArray(_) => 1,
+            Type::Int16 | Type::Uint16 | Type::String => 2,
+            Type::Int32 | Type::Uint32 | Type::Bytes | Type::Records | Type::Array(_) => 4,
+            Type::Int64 | Type::Float64 => 8,
+            Type::Uuid => 16,
+            Type::Struct(id) => self.structure(id).min_size,
+        }
+    }
+
+    /// Resolves a schema for one of its versions.
+    pub(super) fn build(schema: &Schema, version: i16, traits: &impl FieldTraits) -> Self {
+        let flexible = schema.flexible.contains(version);
+        let mut builder = Builder {
+            schema,
+            version,
+            flexible,
+            traits,
+            plan: Self {
+                name: schema.name.clone(),
+                kind: schema.kind,
+                api_key: schema.api_key,
+                version,
+                flexible,
+                structs: Vec::new(),
+                fields: Vec::new(),
+                elements: Vec::new(),
+            },
+        };
+        builder.structure(&schema.name, &schema.fields, &schema.name, 0);
+        builder.plan
+    }
+}
+
+
+/// Structs inside of structs, as far as a plan follows them; a struct that holds itself ends there.
+const MAX_DEPTH: u32 = 32;
+
+struct Builder<'s, T> {
+    schema: &'s Schema,
+    version: i16,
+    flexible: bool,
+    traits: &'s T,
+    plan: Plan,
+}
+
+impl<T: FieldTraits> Builder<'_, T> {
+    /// Adds a struct; its own index is taken before those of the structs in it, so the top is 0.
+    fn structure(&mut self, name: &str, fields: &[SchemaField], path: &str, depth: u32) -> StructId {
+        let id = StructId(self.plan.structs.len() as u32);
+        self.plan.structs.push(Struct {
+            name: name.into(),
+            flexible: self.flexible,
+            min_size: 0,
+            first: 0,
+            untagged: 0,
+            tagged: 0,
+        });
+        let version = self.version;
+        let present = fields.iter().enumerate().filter(|(_, field)| field.versions.contains(version));
+        let mut own: Vec<Field> = present.map(|(index, field)| self.field(field, index as u32, path, depth)).collect();
+        // A stable sort: fields without a tag come first and keep their order.
+        own.sort_by_key(|field| field.tag);
+        let untagged = own.iter().filter(|field| field.tag.is_none()).count();
+        let fixed: u32 = own.iter().take(untagged).map(|field| self.field_min_size(field)).fold(0, u32::saturating_add);
+        if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
+            structure.min_size = fixed.saturating_add(u32::from(self.flexible));
+            structure.first = self.plan.fields.len() as u32;
+            structure.untagged = untagged as u32;
+            structure.tagged = (own.len() - untagged) as u32;
+        }
+        self.plan.fields.append(&mut own);
+        id
+    }
+
+    fn field_min_size(&self, field: &Field) -> u32 {
+        match field.ty {
+            Type::Struct(_) if field.nullable => 1,
+            ty => self.plan.min_size(ty),
+        }
+    }
+
+    fn field(&mut self, field: &SchemaField, declared: u32, path: &str, depth: u32) -> Field {
+        let path: Box<str> = format!("{path}.{}", field.name).into();
+        let compact = self.flexible && field.flexible.is_none_or(|versions| versions.contains(self.version));
+        let tag = field.tag.filter(|_| self.flexible && field.tagged.contains(self.version));
+        let nullable = field.nullable.contains(self.version);
+        let enumeration = self.traits.enumeration(&path, &field.name, &field.ty);
+        let ty = self.resolve(field, &field.ty, compact, &path, enumeration, depth);
+        Field {
+            name: field.name.clone(),
+            json_key: format!("\"{}\":", json_name(&field.name)).into(),
+            ty,
+            nullable,
+            tag,
+            declared,
+            default_json: tag.map(|_| self.default_json(field, nullable).into()),
+            enumeration,
+            secret: self.traits.secret(&path),
+            about: field.about.clone(),
+            entity: field.entity.clone(),
+            path,
+        }
+    }
+
+    fn resolve(
+        &mut self,
+        field: &SchemaField,
+        name: &TypeName,
+        compact: bool,
+        path: &str,
+        enumeration: Option<EnumerationId>,
+        depth: u32,
+    ) -> Type {
+        match name {
+            TypeName::Primitive(primitive) => primitive_type(*primitive, compact),
+            TypeName::Struct(struct_name) => {
+                let fields = if depth < MAX_DEPTH { members(self.schema, field, struct_name) } else { &[] };
+                Type::Struct(self.structure(struct_name, fields, path, depth + 1))
+            }
+            TypeName::Array(inner) => {
+                let ty = self.resolve(field, inner, compact, path, enumeration, depth);
+                let element = Element {
+                    ty,
+                    name: self.plan.type_name(ty).into(),
+                    min_size: self.plan.min_size(ty),
+                    enumeration,
+                };
+                let id = ElementId(self.plan.elements.len() as u32);
+                self.plan.elements.push(element);
+                if compact { Type::CompactArray(id) } else { Type::Array(id) }
+            }
+        }
+    }
+
+    /// The default of a field as Kafka's JSON converters would print it.
+    fn default_json(&self, field: &SchemaField, nullable: bool) -> String {
+        let default = field.default.as_deref();
+        if nullable && default == Some("null") {
+            return "null".to_owned();
+        }
+        match &field.ty {
+            TypeName::Array(_) => "[]".to_owned(),
+            TypeName::Struct(name) => {
+                let fields = members(self.schema, field, name).iter();
+                let present = fields.filter(|inner| {
+                    inner.versions.contains(self.version)
+                        && !(self.flexible && inner.tagged.contains(self.version))
+                });
+                let members: Vec<String> = present
+                    .map(|inner| {
+                        let value = self.default_json(inner, inner.nullable.contains(self.version));
+                        format!("\"{}\":{value}", json_name(&inner.name))
+                    })
+                    .collect();
+                format!("{{{}}}", members.join(","))
+            }
+            TypeName::Primitive(primitive) => primitive_default(*primitive, default),
+        }
+    }
+}
+
+/// A field's name in JSON: the first letter in lower case.
+fn json_name(name: &str) -> String {
+    let mut key = name.to_owned();
+    if let Some(first) = key.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    key
+}
+
+/// The fields of the struct that a field's type names: described in the field, shared, or described in another field.
+fn members<'s>(schema: &'s Schema, field: &'s SchemaField, name: &str) -> &'s [SchemaField] {
+    fn search<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
+        fields.iter().find_map(|field| {
+            let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
+            if own { Some(field.fields.as_slice()) } else { search(&field.fields, name) }
+        })
+    }
+    if !field.fields.is_empty() {
+        return &field.fields;
+    }
+    let shared = schema.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
+    shared
+        .or_else(|| search(&schema.fields, name))
+        .or_else(|| schema.common.iter().find_map(|shared| search(&shared.fields, name)))
+        .unwrap_or_default()
+}
+
+fn primitive_type(primitive: Primitive, compact: bool) -> Type {
+    match (primitive, compact) {
+        (Primitive::Bool, _) => Type::Bool,
+        (Primitive::Int8, _) => Type::Int8,
+        (Primitive::Int16, _) => Type::Int16,
+        (Primitive::Uint16, _) => Type::Uint16,
+        (Primitive::Int32, _) => Type::Int32,
+        (Primitive::Uint32, _) => Type::Uint32,
+        (Primitive::Int64, _) => Type::Int64,
+        (Primitive::Float64, _) => Type::Float64,
+        (Primitive::Uuid, _) => Type::Uuid,
+        (Primitive::String, false) => Type::String,
+        (Primitive::String, true) => Type::CompactString,
+        (Primitive::Bytes, false) => Type::Bytes,
+        (Primitive::Bytes, true) => Type::CompactBytes,
+        (Primitive::Records, false) => Type::Records,
+        (Primitive::Records, true) => Type::CompactRecords,
+    }
+}
+
+fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
+    let text = default.unwrap_or_default();
+    match primitive {
+        Primitive::Bool => (text == "true").to_string(),
+        Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
+        Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
+        Primitive::String => format!("\"{text}\""),
+        Primitive::Bytes | Primitive::Records => "\"\"".to_owned(),
+        _ => {
+            let hexadecimal = text.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
+            hexadecimal.or_else(|| text.parse().ok()).unwrap_or(0).to_string()
+        }
+    }
+}

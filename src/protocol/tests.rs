@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn every_embedded_message_has_a_plan_for_every_version() {
+    let catalog = Catalog::builtin();
+    let (mut messages, mut requests) = (0, 0);
+    for name in catalog.names() {
+        let schema = catalog.schema(name).unwrap_or_else(|| panic!("{name} cannot be read"));
+        assert_eq!(&*schema.name, name);
+        let row = catalog.releases().row(name).unwrap_or_else(|| panic!("{name} is not in versions.tsv"));
+        assert_eq!((row.kind, row.api_key, row.all), (schema.kind, schema.api_key, schema.valid), "{name}");
+        for version in schema.valid.first..=schema.valid.last {
+            assert_eq!(catalog.plan(name, version).map(|plan| plan.version), Some(version));
+            requests += i32::from(schema.kind == Kind::Request);
+        }
+        messages += 1;
+    }
+    assert_eq!((messages, requests, catalog.apis().len()), (289, 368, 95));
+}
