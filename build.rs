@@ -1,6 +1,6 @@
 //! Lists the files of `schemas/messages` so that they are embedded: adding a message is adding a file.
 
-use std::{env, fs, io, path::Path};
+use std::{env, fmt::Write, fs, io, path::Path};
 
 fn main() -> io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -17,7 +17,8 @@ fn main() -> io::Result<()> {
     let mut table = String::from("&[\n");
     for name in &names {
         let path = folder.join(format!("{name}.json"));
-        table.push_str(&format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string()));
+        // Writing into a string cannot fail.
+        let _ = writeln!(table, "    ({name:?}, include_str!({:?})),", path.display().to_string());
     }
     table.push(']');
     let out = env::var("OUT_DIR").unwrap_or_default();

@@ -1,4 +1,5 @@
 //! kafkascope shows what Kafka clients and brokers say to each other, byte by byte.
 
+pub mod dissect;
 pub mod protocol;
 pub mod wire;

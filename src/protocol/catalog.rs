@@ -8,15 +8,15 @@ use std::{fs, io};
 
 use thiserror::Error;
 
+use super::ApiKey;
 use super::about::Glossary;
 use super::enumeration::Enumerations;
 use super::header::{request_header_version, response_header_version};
 use super::parse::{SchemaError, parse_schema};
 use super::plan::Plan;
-use super::release::Releases;
+use super::release::{Releases, Row};
 use super::schema::{Kind, Schema, TypeName, Versions};
 use super::traits::{EnumerationId, FieldTraits, Secret};
-use super::ApiKey;
 
 /// Name and text of every embedded schema file, by name.
 static MESSAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/messages.rs"));
@@ -111,8 +111,7 @@ impl Catalog {
     /// The embedded messages.
     pub fn builtin() -> Self {
         let releases = Releases::parse(VERSIONS);
-        let rows: HashMap<&str, &super::release::Row> =
-            releases.rows().iter().map(|row| (row.name.as_str(), row)).collect();
+        let rows: HashMap<&str, &Row> = releases.rows().iter().map(|row| (row.name.as_str(), row)).collect();
         let mut catalog = Self {
             entries: Vec::with_capacity(MESSAGES.len()),
             by_name: HashMap::with_capacity(MESSAGES.len()),
@@ -144,7 +143,8 @@ impl Catalog {
             return Err(OverlayError::Empty { path: folder.to_owned() });
         }
         for path in files {
-            let text = fs::read_to_string(&path).map_err(|source| OverlayError::Unreadable { path: path.clone(), source })?;
+            let text =
+                fs::read_to_string(&path).map_err(|source| OverlayError::Unreadable { path: path.clone(), source })?;
             self.overlay_text(&path.display().to_string(), text)?;
         }
         Ok(())
@@ -163,22 +163,15 @@ impl Catalog {
     }
 
     fn add(&mut self, name: &str, kind: Kind, api_key: Option<i16>, module: Option<String>, layer: Layer) {
-        let index = match self.by_name.get(name) {
-            Some(&index) => {
-                if let Some(entry) = self.entries.get_mut(index) {
-                    entry.layers.insert(0, layer);
-                    entry.kind = kind;
-                    entry.api_key = api_key;
-                }
-                index
-            }
-            None => {
-                let entry = Entry { name: name.to_owned(), kind, api_key, module, layers: vec![layer] };
-                self.by_name.insert(name.to_owned(), self.entries.len());
-                self.entries.push(entry);
-                self.entries.len() - 1
-            }
-        };
+        let index = self.by_name.get(name).copied().unwrap_or(self.entries.len());
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.layers.insert(0, layer);
+            entry.kind = kind;
+            entry.api_key = api_key;
+        } else {
+            self.by_name.insert(name.to_owned(), index);
+            self.entries.push(Entry { name: name.to_owned(), kind, api_key, module, layers: vec![layer] });
+        }
         let side = match kind {
             Kind::Request => Side::Request,
             Kind::Response => Side::Response,
@@ -187,7 +180,8 @@ impl Catalog {
         let Some(key) = api_key.map(ApiKey) else { return };
         let suffix = if side == Side::Request { "Request" } else { "Response" };
         let short = name.strip_suffix(suffix).unwrap_or(name);
-        let api = self.apis.entry(key).or_insert_with(|| Api { key, name: String::new(), request: None, response: None });
+        let api =
+            self.apis.entry(key).or_insert_with(|| Api { key, name: String::new(), request: None, response: None });
         short.clone_into(&mut api.name);
         match side {
             Side::Request => api.request = Some(index),
@@ -266,7 +260,7 @@ impl Catalog {
     /// The versions of a message that the newest release supports, or the reader's own folder says.
     pub fn current_versions(&self, name: &str) -> Versions {
         let schema = self.schema(name);
-        let from_table = if self.is_overlaid(name) { None } else { self.releases.row(name).map(|row| row.current()) };
+        let from_table = if self.is_overlaid(name) { None } else { self.releases.row(name).map(Row::current) };
         from_table.or(schema.map(|schema| schema.valid)).unwrap_or(Versions::NONE)
     }
 

@@ -87,7 +87,8 @@ impl<'a> Reader<'a> {
             None => Kind::Data,
             Some(property) => {
                 let word = self.text(&property.value)?;
-                Kind::of(&word).ok_or_else(|| self.wrong(property.value.range(), format!("unknown type of message {word:?}")))?
+                Kind::of(&word)
+                    .ok_or_else(|| self.wrong(property.value.range(), format!("unknown type of message {word:?}")))?
             }
         };
         let valid = self.versions(object, "validVersions")?.ok_or_else(|| self.missing(object, "validVersions"))?;
@@ -130,7 +131,9 @@ impl<'a> Reader<'a> {
         if let (Some(name), Some(property)) = (ty.struct_name(), object.get("type"))
             && !self.structs.iter().any(|known| known == name)
         {
-            return Err(self.wrong(property.value.range(), format!("{name:?} is neither a type nor a struct of this message")));
+            return Err(
+                self.wrong(property.value.range(), format!("{name:?} is neither a type nor a struct of this message"))
+            );
         }
         Ok(SchemaField {
             name: self.text_of(object, "name")?.into(),
@@ -166,7 +169,10 @@ impl<'a> Reader<'a> {
 
     fn list<T>(&self, object: &Object<'a>, key: &str, read: impl Fn(&Value<'a>) -> Read<T>) -> Read<Vec<T>> {
         let Some(property) = object.get(key) else { return Ok(Vec::new()) };
-        let array = property.value.as_array().ok_or_else(|| self.wrong(property.value.range(), format!("{key} must be an array")))?;
+        let array = property
+            .value
+            .as_array()
+            .ok_or_else(|| self.wrong(property.value.range(), format!("{key} must be an array")))?;
         array.elements.iter().map(read).collect()
     }
 
@@ -217,13 +223,16 @@ impl<'a> Reader<'a> {
         match object.get(key).map(|property| &property.value) {
             None => Ok(false),
             Some(Value::BooleanLit(flag)) => Ok(flag.value),
-            Some(Value::StringLit(string)) if matches!(&*string.value, "true" | "false") => Ok(&*string.value == "true"),
+            Some(Value::StringLit(string)) if matches!(&*string.value, "true" | "false") => {
+                Ok(&*string.value == "true")
+            }
             Some(other) => Err(self.wrong(other.range(), format!("{key} must be true or false"))),
         }
     }
 
     fn missing(&self, object: &Object<'a>, key: &str) -> SchemaError {
-        let owner = object.get_string("name").map_or_else(|| "this object".to_owned(), |name| format!("{:?}", name.value));
+        let owner =
+            object.get_string("name").map_or_else(|| "this object".to_owned(), |name| format!("{:?}", name.value));
         self.wrong(object.range, format!("{owner} has no {key:?}"))
     }
 

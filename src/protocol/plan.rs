@@ -46,6 +46,8 @@ pub struct Field {
     pub path: Box<str>,
     /// How its bytes are read.
     pub ty: Type,
+    /// The type as the schema writes it: `int32`, `[]string`, `MetadataResponseTopic`.
+    pub type_name: Box<str>,
     /// Whether null is allowed.
     pub nullable: bool,
     /// Its tag, where it is a tagged field in this version.
@@ -83,6 +85,27 @@ pub struct Element {
     /// The names of its codes.
     pub enumeration: Option<EnumerationId>,
 }
+
+/// What stands in front of the body of a message that is not a request or response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefix {
+    /// Nothing.
+    None,
+    /// An int16 of this name.
+    Int16(&'static str),
+    /// Unsigned varints of these names (KIP-631).
+    Uvarints(&'static [&'static str]),
+}
+
+/// The messages of kind `data` that are written behind their version.
+const VERSIONED_DATA: [&str; 6] = [
+    "AbortedTxn",
+    "ConsumerProtocolAssignment",
+    "ConsumerProtocolSubscription",
+    "DefaultPrincipalData",
+    "EndTxnMarker",
+    "ProducerSnapshot",
+];
 
 /// Index of a struct in its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,12 +207,14 @@ impl Plan {
         &self.fields
     }
 
-    /// The type of a value as the schema would write it: `[]string`, `int32`, `MetadataResponseTopic`.
-    pub fn type_name(&self, ty: Type) -> String {
-        match ty {
-            Type::Struct(id) => self.structure(id).name.to_string(),
-            Type::Array(id) | Type::CompactArray(id) => format!("[]{}", self.element(id).name),
-            other => other.word().to_owned(),
+    /// What stands in front of the body where the message is not a request or response.
+    pub fn prefix(&self) -> Prefix {
+        match self.kind {
+            Kind::Metadata => Prefix::Uvarints(&["frame_version", "record_type", "record_version"]),
+            Kind::CoordinatorKey => Prefix::Int16("record_type"),
+            Kind::CoordinatorValue => Prefix::Int16("version"),
+            Kind::Data if VERSIONED_DATA.contains(&&*self.name) => Prefix::Int16("version"),
+            Kind::Data | Kind::Request | Kind::Response | Kind::Header => Prefix::None,
         }
     }
 
@@ -233,7 +258,6 @@ impl Plan {
         builder.plan
     }
 }
-
 
 /// Structs inside of structs, as far as a plan follows them; a struct that holds itself ends there.
 const MAX_DEPTH: u32 = 32;
@@ -293,6 +317,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             name: field.name.clone(),
             json_key: format!("\"{}\":", json_name(&field.name)).into(),
             ty,
+            type_name: field.ty.to_string().into(),
             nullable,
             tag,
             declared,
@@ -322,12 +347,8 @@ impl<T: FieldTraits> Builder<'_, T> {
             }
             TypeName::Array(inner) => {
                 let ty = self.resolve(field, inner, compact, path, enumeration, depth);
-                let element = Element {
-                    ty,
-                    name: self.plan.type_name(ty).into(),
-                    min_size: self.plan.min_size(ty),
-                    enumeration,
-                };
+                let element =
+                    Element { ty, name: inner.to_string().into(), min_size: self.plan.min_size(ty), enumeration };
                 let id = ElementId(self.plan.elements.len() as u32);
                 self.plan.elements.push(element);
                 if compact { Type::CompactArray(id) } else { Type::Array(id) }
@@ -346,8 +367,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             TypeName::Struct(name) => {
                 let fields = members(self.schema, field, name).iter();
                 let present = fields.filter(|inner| {
-                    inner.versions.contains(self.version)
-                        && !(self.flexible && inner.tagged.contains(self.version))
+                    inner.versions.contains(self.version) && !(self.flexible && inner.tagged.contains(self.version))
                 });
                 let members: Vec<String> = present
                     .map(|inner| {

@@ -210,10 +210,9 @@ pub fn sized<'a>(input: Bytes<'a>, length: impl Fn(Bytes<'a>) -> Parsed<'a, Leng
     let Some(length) = length else { return Ok((rest, None)) };
     match rest.as_slice().get(..length as usize) {
         Some(bytes) => Ok((rest.take_from(length as usize), Some(bytes))),
-        None => failed(
-            input,
-            WireErrorKind::LengthTooLarge { length: i64::from(length), available: rest.len() as u32 },
-        ),
+        None => {
+            failed(input, WireErrorKind::LengthTooLarge { length: i64::from(length), available: rest.len() as u32 })
+        }
     }
 }
 

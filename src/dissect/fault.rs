@@ -1,0 +1,146 @@
+//! Places where the bytes are not what the plan expects.
+
+use super::Span;
+use crate::wire::WireErrorKind;
+
+/// A fault: where, what was expected, what was found, why it may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The bytes that do not fit.
+    pub span: Span,
+    /// The field's place in JSON: `topics[0].name`; empty at the top.
+    pub path: String,
+    /// The field's or part's name.
+    pub name: String,
+    /// Its type.
+    pub ty: String,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// The ways in which bytes fail a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// A primitive could not be read.
+    Wire(WireErrorKind),
+    /// Null where the version has no null. The walk goes on.
+    Null,
+    /// An array says more elements than its bytes can hold.
+    TooManyElements {
+        /// The count that was found.
+        count: u32,
+        /// The least number of bytes that an element takes.
+        each: u32,
+        /// The bytes that are left.
+        available: u32,
+    },
+    /// More tagged fields than the bytes can hold.
+    TooManyTags {
+        /// The count that was found.
+        count: u32,
+        /// The bytes that are left.
+        available: u32,
+    },
+    /// A tagged field's value ends before its size does. The walk goes on behind the size.
+    TagSize {
+        /// The size that stands in front.
+        size: u32,
+        /// The bytes that the value took.
+        used: u32,
+    },
+    /// The frame's size is not the number of bytes that follow. The walk goes on with what is there.
+    FrameSize {
+        /// The size that was found.
+        size: i32,
+        /// The bytes that follow.
+        available: u32,
+    },
+    /// The capture lacks the rest of the frame.
+    Lost {
+        /// The number of bytes that are missing.
+        missing: u32,
+    },
+    /// Structs inside of structs deeper than any message goes.
+    TooDeep,
+}
+
+impl Fault {
+    /// What was expected.
+    pub fn expected(&self) -> String {
+        match self.kind {
+            FaultKind::Wire(WireErrorKind::Short { needed, .. }) => count(i64::from(needed), "byte"),
+            FaultKind::Wire(WireErrorKind::VarintTooLong { limit }) => format!("a varint of at most {limit} bytes"),
+            FaultKind::Wire(WireErrorKind::LengthTooLarge { available, .. }) => {
+                format!("a length of at most {available}")
+            }
+            FaultKind::Wire(WireErrorKind::LengthNegative { .. }) => "a length of -1 or more".to_owned(),
+            FaultKind::Wire(WireErrorKind::Other) | FaultKind::Null => "a value".to_owned(),
+            FaultKind::TooManyElements { each, available, .. } => {
+                format!(
+                    "at most {} in the {} that are left",
+                    count(i64::from(available / each.max(1)), "element"),
+                    count(i64::from(available), "byte")
+                )
+            }
+            FaultKind::TooManyTags { available, .. } => {
+                format!(
+                    "at most {} in the {} that are left",
+                    count(i64::from(available / 2), "tagged field"),
+                    count(i64::from(available), "byte")
+                )
+            }
+            FaultKind::TagSize { size, .. } => format!("a value of {}", count(i64::from(size), "byte")),
+            FaultKind::FrameSize { size, .. } => format!("{} after the size", count(i64::from(size), "byte")),
+            FaultKind::Lost { missing } => format!("{} more", count(i64::from(missing), "byte")),
+            FaultKind::TooDeep => "a shallower message".to_owned(),
+        }
+    }
+
+    /// What was found.
+    pub fn found(&self) -> String {
+        match self.kind {
+            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) => "the end".to_owned(),
+            FaultKind::Wire(WireErrorKind::Short { available, .. }) => {
+                format!("{} and the end", count(i64::from(available), "byte"))
+            }
+            FaultKind::Wire(WireErrorKind::VarintTooLong { .. }) => "a varint that goes on".to_owned(),
+            FaultKind::Wire(
+                WireErrorKind::LengthTooLarge { length, .. } | WireErrorKind::LengthNegative { length },
+            ) => length.to_string(),
+            FaultKind::Wire(WireErrorKind::Other) => "other bytes".to_owned(),
+            FaultKind::Null => "null".to_owned(),
+            FaultKind::TooManyElements { count, .. } | FaultKind::TooManyTags { count, .. } => count.to_string(),
+            FaultKind::TagSize { used, .. } => format!("one of {used}"),
+            FaultKind::FrameSize { available, .. } => available.to_string(),
+            FaultKind::Lost { .. } => "a gap in the capture".to_owned(),
+            FaultKind::TooDeep => "nesting without end".to_owned(),
+        }
+    }
+
+    /// Why it may be.
+    pub fn cause(&self) -> &'static str {
+        match self.kind {
+            FaultKind::Wire(WireErrorKind::Short { .. }) => {
+                "the message was cut short, or an earlier length or the version is wrong"
+            }
+            FaultKind::Wire(WireErrorKind::VarintTooLong { .. }) => {
+                "the bytes are shifted, or this version is not flexible"
+            }
+            FaultKind::Wire(_) => "the length was written wrongly, or the bytes before it are of another version",
+            FaultKind::Null => "this version has no null here; the writer used the rules of another version",
+            FaultKind::TooManyElements { .. } => "the count was written wrongly, or the bytes before it are shifted",
+            FaultKind::TooManyTags { .. } => {
+                "the bytes are shifted, or the writer left out the tagged fields of an inner struct"
+            }
+            FaultKind::TagSize { .. } => "the writer's size or its schema of the tagged field is wrong",
+            FaultKind::FrameSize { .. } => "the size was written wrongly, or bytes were lost or added on the way here",
+            FaultKind::Lost { .. } => "the capture dropped packets or cut them at its snap length",
+            FaultKind::TooDeep => "the schema holds itself",
+        }
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+fn count(number: i64, unit: &str) -> String {
+    if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}s") }
+}

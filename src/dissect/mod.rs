@@ -1,0 +1,181 @@
+//! Bytes and a plan in, nodes with spans out: the one walk that all readers of a message share.
+//!
+//! [`dissect`] walks a frame once and tells a [`Visitor`] what it meets. The tree, the JSON writer, the summary of a
+//! line are visitors; nobody else decodes. Every byte of the frame is told of in exactly one [`Visitor::value`] or
+//! [`Visitor::part`], in order, also when the message is damaged.
+
+mod fault;
+mod primitive;
+mod text;
+mod tree;
+mod walk;
+
+pub use fault::{Fault, FaultKind};
+pub use primitive::value_of;
+pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
+pub use tree::{Children, Node, Tree, What};
+pub use walk::{Outcome, Reading, dissect, dissect_payload};
+
+use crate::protocol::{Element, Field, Plan, Side, Struct, Type};
+
+/// A byte range in a buffer. Buffer 0 is the frame itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Which buffer.
+    pub buffer: u16,
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Number of bytes.
+    pub len: u32,
+}
+
+impl Span {
+    /// Offset of the first byte behind the range.
+    pub fn end(self) -> u32 {
+        self.start.saturating_add(self.len)
+    }
+}
+
+/// Who holds a value.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'p> {
+    /// A field of a struct.
+    Field(&'p Field),
+    /// An element of an array, by its index.
+    Element(&'p Element, u32),
+}
+
+impl<'p> Place<'p> {
+    /// How the value's bytes are read.
+    #[inline]
+    pub fn ty(self) -> Type {
+        match self {
+            Self::Field(field) => field.ty,
+            Self::Element(element, _) => element.ty,
+        }
+    }
+
+    /// The field, where it is one.
+    #[inline]
+    pub fn field(self) -> Option<&'p Field> {
+        match self {
+            Self::Field(field) => Some(field),
+            Self::Element(..) => None,
+        }
+    }
+}
+
+/// A value as it stands in the bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'b> {
+    /// A bool: any byte but 0 is true.
+    Bool(bool),
+    /// An integer of any width.
+    Int(i64),
+    /// A float64.
+    Float(f64),
+    /// The 16 bytes of a uuid.
+    Uuid([u8; 16]),
+    /// A string's bytes, which should be UTF-8; null.
+    String(Option<&'b [u8]>),
+    /// Bytes; null.
+    Bytes(Option<&'b [u8]>),
+    /// A records field's bytes; null.
+    Records(Option<&'b [u8]>),
+    /// A struct that is null.
+    NullStruct,
+}
+
+/// Something that holds other things.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'p> {
+    /// The whole frame.
+    Message,
+    /// The size in front.
+    Frame,
+    /// The header.
+    Header(Side, &'p Plan),
+    /// The body.
+    Body(&'p Plan),
+    /// A struct in a field or array.
+    Struct(Place<'p>, &'p Struct),
+    /// An array; `None` is null.
+    Array(Place<'p>, &'p Element, Option<u32>),
+}
+
+/// Bytes that are not a field's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'b> {
+    /// The size of the frame.
+    Size(i32),
+    /// The number of elements of an array; `None` is null. Whether it is compact is told by the bytes' own plan.
+    ArrayLength {
+        /// The count.
+        count: Option<u32>,
+        /// Whether it is a uvarint of the count plus one.
+        compact: bool,
+    },
+    /// The byte or varint that says whether a nullable struct is there.
+    Presence,
+    /// The number of tagged fields.
+    TaggedCount {
+        /// The count.
+        count: u32,
+        /// Whether they are a header's.
+        header: bool,
+    },
+    /// A tag.
+    Tag(u32),
+    /// The size of a tagged field.
+    TagSize(u32),
+    /// The bytes of a tagged field that the schema does not know.
+    UnknownTag(u32, &'b [u8]),
+    /// A prefix in front of a payload that is not a request or response, by its name: a version, a record type.
+    Prefix(&'static str, i64),
+    /// Bytes behind the end of the message, as far as its schema goes.
+    Trailing(&'b [u8]),
+    /// Bytes that could not be decoded.
+    Undecoded(&'b [u8]),
+}
+
+/// Who listens to a walk. Methods do nothing unless they are written.
+pub trait Visitor<'p> {
+    /// Something that holds other things begins at `offset`.
+    #[inline]
+    fn enter(&mut self, scope: Scope<'p>, offset: u32) {
+        let _ = (scope, offset);
+    }
+
+    /// It ends before `end`.
+    #[inline]
+    fn leave(&mut self, scope: Scope<'p>, end: u32) {
+        let _ = (scope, end);
+    }
+
+    /// A field's or element's value.
+    #[inline]
+    fn value(&mut self, place: Place<'p>, value: Value<'_>, span: Span) {
+        let _ = (place, value, span);
+    }
+
+    /// Bytes that are not a field's value.
+    #[inline]
+    fn part(&mut self, part: Part<'_>, span: Span) {
+        let _ = (part, span);
+    }
+
+    /// A place where the bytes are not what the plan expects.
+    #[inline]
+    fn fault(&mut self, fault: &Fault) {
+        let _ = fault;
+    }
+}
+
+/// Listens to nothing: to learn whether bytes fit a plan.
+#[derive(Debug, Default)]
+pub struct Deaf;
+
+impl Visitor<'_> for Deaf {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! How the bytes of one primitive value are read: for the walk, and again when a node is shown.
+
+use super::Value;
+use crate::protocol::Type;
+use crate::wire::{self, Bytes, Parsed};
+
+/// Reads a value that is neither a struct nor an array; those have no value of their own and read as a null struct.
+#[inline]
+pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
+    fn map<'b, T>(parsed: Parsed<'b, T>, value: impl Fn(T) -> Value<'b>) -> Parsed<'b, Value<'b>> {
+        parsed.map(|(rest, read)| (rest, value(read)))
+    }
+    match ty {
+        Type::Bool => map(wire::uint8(input), |byte| Value::Bool(byte != 0)),
+        Type::Int8 => map(wire::int8(input), |number| Value::Int(number.into())),
+        Type::Int16 => map(wire::int16(input), |number| Value::Int(number.into())),
+        Type::Uint16 => map(wire::uint16(input), |number| Value::Int(number.into())),
+        Type::Int32 => map(wire::int32(input), |number| Value::Int(number.into())),
+        Type::Uint32 => map(wire::uint32(input), |number| Value::Int(number.into())),
+        Type::Int64 => map(wire::int64(input), Value::Int),
+        Type::Float64 => map(wire::float64(input), Value::Float),
+        Type::Uuid => map(wire::uuid(input), Value::Uuid),
+        Type::String => map(wire::sized(input, wire::length16), Value::String),
+        Type::CompactString => map(wire::sized(input, wire::length_compact), Value::String),
+        Type::Bytes => map(wire::sized(input, wire::length32), Value::Bytes),
+        Type::CompactBytes => map(wire::sized(input, wire::length_compact), Value::Bytes),
+        Type::Records => map(wire::sized(input, wire::length32), Value::Records),
+        Type::CompactRecords => map(wire::sized(input, wire::length_compact), Value::Records),
+        Type::Struct(_) | Type::Array(_) | Type::CompactArray(_) => Ok((input, Value::NullStruct)),
+    }
+}
+
+/// The value of a type in bytes that are its own; `None` where they are not such a value.
+pub fn value_of(ty: Type, bytes: &[u8]) -> Option<Value<'_>> {
+    primitive(ty, Bytes::new(bytes)).ok().map(|(_, value)| value)
+}

@@ -1,0 +1,150 @@
+//! The nodes of one message, flat and in wire order. Values are read from the bytes again when they are shown.
+
+use super::{Fault, Part, Place, Scope, Span, Value, Visitor};
+
+/// A message as nodes.
+#[derive(Debug, Default)]
+pub struct Tree<'p> {
+    nodes: Vec<Node<'p>>,
+    faults: Vec<Fault>,
+    open: Vec<u32>,
+}
+
+/// A node: what it is and where its bytes lie.
+#[derive(Debug, Clone, Copy)]
+pub struct Node<'p> {
+    /// What it is.
+    pub what: What<'p>,
+    /// Its bytes.
+    pub span: Span,
+    /// Index of the node that holds it; the root holds itself.
+    pub parent: u32,
+    /// How many nodes are above it.
+    pub depth: u16,
+    /// How many nodes are below it; they follow it directly.
+    pub descendants: u32,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy)]
+pub enum What<'p> {
+    /// Something that holds other nodes.
+    Scope(Scope<'p>),
+    /// A value: a leaf.
+    Value(Place<'p>),
+    /// Other bytes: a leaf. Its slices are empty; the span says where the bytes are.
+    Part(Part<'static>),
+    /// A fault, by its index; no leaf: its bytes belong to the leaves beside it.
+    Fault(u32),
+}
+
+impl Node<'_> {
+    /// Whether the node's bytes are its own: the leaves tile the frame.
+    pub fn is_leaf(&self) -> bool {
+        matches!(self.what, What::Value(_) | What::Part(_))
+    }
+}
+
+impl<'p> Tree<'p> {
+    /// A tree without nodes, ready to listen to a walk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All nodes in wire order; the first one is the root.
+    pub fn nodes(&self) -> &[Node<'p>] {
+        &self.nodes
+    }
+
+    /// A fault by its index.
+    pub fn fault_at(&self, index: u32) -> Option<&Fault> {
+        self.faults.get(index as usize)
+    }
+
+    /// All faults, in the order in which they were met.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The indices of the nodes directly below one.
+    pub fn children(&self, index: usize) -> Children<'_, 'p> {
+        let end = self.nodes.get(index).map_or(index, |node| index + node.descendants as usize);
+        Children { nodes: &self.nodes, next: index + 1, end: end + 1 }
+    }
+
+    fn push(&mut self, what: What<'p>, span: Span) -> u32 {
+        let index = self.nodes.len() as u32;
+        let parent = self.open.last().copied().unwrap_or(index);
+        self.nodes.push(Node { what, span, parent, depth: self.open.len() as u16, descendants: 0 });
+        index
+    }
+}
+
+/// The nodes directly below one.
+#[derive(Debug)]
+pub struct Children<'t, 'p> {
+    nodes: &'t [Node<'p>],
+    next: usize,
+    end: usize,
+}
+
+impl Iterator for Children<'_, '_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.next >= self.end {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1 + self.nodes.get(index)?.descendants as usize;
+        Some(index)
+    }
+}
+
+impl<'p> Visitor<'p> for Tree<'p> {
+    fn enter(&mut self, scope: Scope<'p>, offset: u32) {
+        let index = self.push(What::Scope(scope), Span { buffer: 0, start: offset, len: 0 });
+        self.open.push(index);
+    }
+
+    fn leave(&mut self, _: Scope<'p>, end: u32) {
+        let last = self.nodes.len() as u32;
+        if let Some(index) = self.open.pop()
+            && let Some(node) = self.nodes.get_mut(index as usize)
+        {
+            node.span.len = end.saturating_sub(node.span.start);
+            node.descendants = last - index - 1;
+        }
+    }
+
+    fn value(&mut self, place: Place<'p>, _: Value<'_>, span: Span) {
+        self.push(What::Value(place), span);
+    }
+
+    fn part(&mut self, part: Part<'_>, span: Span) {
+        self.push(What::Part(part.detached()), span);
+    }
+
+    fn fault(&mut self, fault: &Fault) {
+        self.push(What::Fault(self.faults.len() as u32), fault.span);
+        self.faults.push(fault.clone());
+    }
+}
+
+impl Part<'_> {
+    /// The same without its bytes.
+    fn detached(self) -> Part<'static> {
+        match self {
+            Self::UnknownTag(tag, _) => Part::UnknownTag(tag, &[]),
+            Self::Trailing(_) => Part::Trailing(&[]),
+            Self::Undecoded(_) => Part::Undecoded(&[]),
+            Self::Size(size) => Part::Size(size),
+            Self::ArrayLength { count, compact } => Part::ArrayLength { count, compact },
+            Self::Presence => Part::Presence,
+            Self::TaggedCount { count, header } => Part::TaggedCount { count, header },
+            Self::Tag(tag) => Part::Tag(tag),
+            Self::TagSize(size) => Part::TagSize(size),
+            Self::Prefix(name, value) => Part::Prefix(name, value),
+        }
+    }
+}

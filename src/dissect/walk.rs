@@ -1,0 +1,470 @@
+//! The walk itself.
+
+use std::fmt::Write;
+
+use nom::Err;
+
+use super::primitive::primitive;
+use super::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor};
+use crate::protocol::{Element, Field, Plan, Prefix, Side, Struct, Type};
+use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
+
+/// How a frame is to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'p> {
+    /// Request or response.
+    pub side: Side,
+    /// Its header; `None` for a bare token.
+    pub header: Option<&'p Plan>,
+    /// Its body; `None` where the API or version is not known.
+    pub body: Option<&'p Plan>,
+    /// Whether the four bytes of the size stand in front.
+    pub sized: bool,
+    /// How many bytes at the end of the frame the capture lacks.
+    pub missing: u32,
+}
+
+/// How a walk went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// The faults that were met.
+    pub faults: u32,
+    /// Bytes behind the end of the body.
+    pub trailing: u32,
+    /// Bytes that were not decoded.
+    pub undecoded: u32,
+}
+
+impl Outcome {
+    /// Whether the plan took the bytes to the last one without a fault.
+    pub fn is_exact(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Walks a frame: size, header, body.
+pub fn dissect<'p, V: Visitor<'p>>(reading: &Reading<'p>, frame: &[u8], visitor: &mut V) -> Outcome {
+    let mut walk = Walk::new(visitor, reading.missing);
+    walk.frame(reading, frame);
+    walk.outcome
+}
+
+/// Walks a payload that lies inside of messages, topics or files, with the prefix of its kind: an int16 version or
+/// record type, or a metadata log's frame version, record type and version as varints (KIP-631).
+pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visitor: &mut V) -> Outcome {
+    let mut walk = Walk::new(visitor, 0);
+    let mut input = Bytes::new(payload);
+    walk.visitor.enter(Scope::Message, 0);
+    if walk.prefix(&mut input, plan).is_ok() {
+        walk.body(&mut input, plan);
+        walk.rest(&mut input, Part::Trailing);
+    }
+    walk.rest(&mut input, Part::Undecoded);
+    walk.visitor.leave(Scope::Message, input.offset());
+    walk.outcome
+}
+
+/// The walk met something that it cannot go on behind; the fault was told already.
+struct Halt;
+
+type Step = Result<(), Halt>;
+
+/// Structs inside of structs, as deep as the walk goes. Plans end before that; this guards the stack.
+const MAX_DEPTH: usize = 64;
+
+struct Walk<'w, 'p, V> {
+    visitor: &'w mut V,
+    /// Whether all bytes of what is walked are there, so that a count can be held against them.
+    complete: bool,
+    /// How many bytes at the end of the frame the capture lacks.
+    missing: u32,
+    /// The fields and elements that are being walked, for the paths of faults.
+    trail: Vec<Place<'p>>,
+    outcome: Outcome,
+    in_header: bool,
+}
+
+impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
+    fn new(visitor: &'w mut V, missing: u32) -> Self {
+        Self {
+            visitor,
+            complete: missing == 0,
+            missing,
+            trail: Vec::new(),
+            outcome: Outcome::default(),
+            in_header: false,
+        }
+    }
+
+    fn frame(&mut self, reading: &Reading<'p>, frame: &[u8]) {
+        let mut input = Bytes::new(frame);
+        self.visitor.enter(Scope::Message, 0);
+        let mut beyond = Bytes::at(&[], input.offset());
+        if reading.sized {
+            beyond = self.size(&mut input, reading.missing);
+        }
+        if let Some(header) = reading.header {
+            self.header(&mut input, reading.side, header);
+        }
+        if let Some(body) = reading.body
+            && self.outcome.undecoded == 0
+        {
+            self.body(&mut input, body);
+            self.rest(&mut input, Part::Trailing);
+        }
+        self.rest(&mut input, Part::Undecoded);
+        self.rest(&mut beyond, Part::Trailing);
+        if reading.missing > 0 && self.outcome.faults == 0 {
+            let kind = FaultKind::Lost { missing: reading.missing };
+            self.fault("message", "bytes", Span { buffer: 0, start: beyond.offset(), len: 0 }, kind);
+        }
+        self.visitor.leave(Scope::Message, beyond.offset());
+    }
+
+    /// Reads the size, narrows the input to what it counts, and gives what lies behind that.
+    fn size<'b>(&mut self, input: &mut Bytes<'b>, missing: u32) -> Bytes<'b> {
+        let start = input.offset();
+        self.visitor.enter(Scope::Frame, start);
+        let beyond = match wire::int32(*input) {
+            Ok((rest, size)) => {
+                self.visitor.part(Part::Size(size), span(start, rest));
+                let there = rest.len() as u64 + u64::from(missing);
+                if u64::try_from(size).ok() != Some(there) {
+                    let kind = FaultKind::FrameSize { size, available: rest.len() as u32 };
+                    self.fault("size", "int32", Span { buffer: 0, start, len: 4 }, kind);
+                }
+                let (counted, beyond) = rest.split(usize::try_from(size).unwrap_or(rest.len()));
+                *input = counted;
+                beyond
+            }
+            Err(error) => {
+                self.wire_fault("size", "int32", *input, &error);
+                self.rest(input, Part::Undecoded);
+                *input
+            }
+        };
+        self.visitor.leave(Scope::Frame, input.offset());
+        beyond
+    }
+
+    fn header(&mut self, input: &mut Bytes<'_>, side: Side, plan: &'p Plan) {
+        self.visitor.enter(Scope::Header(side, plan), input.offset());
+        self.in_header = true;
+        if self.members(input, plan, plan.top()).is_err() {
+            self.rest(input, Part::Undecoded);
+        }
+        self.in_header = false;
+        self.visitor.leave(Scope::Header(side, plan), input.offset());
+    }
+
+    fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
+        self.visitor.enter(Scope::Body(plan), input.offset());
+        if self.members(input, plan, plan.top()).is_err() {
+            self.rest(input, Part::Undecoded);
+        }
+        self.visitor.leave(Scope::Body(plan), input.offset());
+    }
+
+    fn prefix(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+        match plan.prefix() {
+            Prefix::None => {}
+            Prefix::Int16(name) => {
+                let start = input.offset();
+                let value = self.read_part(input, wire::int16, name, "int16")?;
+                self.visitor.part(Part::Prefix(name, i64::from(value)), span(start, *input));
+            }
+            Prefix::Uvarints(names) => {
+                for name in names {
+                    let start = input.offset();
+                    let value = self.read_part(input, wire::uvarint, name, "uvarint")?;
+                    self.visitor.part(Part::Prefix(name, i64::from(value)), span(start, *input));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        for field in plan.untagged(of) {
+            self.value(input, plan, Place::Field(field), field.nullable)?;
+        }
+        if of.flexible { self.tagged_fields(input, plan, of) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn value(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, place: Place<'p>, nullable: bool) -> Step {
+        match place.ty() {
+            Type::Struct(id) => return self.structure(input, plan, plan.structure(id), place, nullable),
+            Type::Array(id) => return self.array(input, plan, plan.element(id), place, nullable, false),
+            Type::CompactArray(id) => return self.array(input, plan, plan.element(id), place, nullable, true),
+            _ => {}
+        }
+        let start = input.offset();
+        let value = self.read(input, |bytes| primitive(place.ty(), bytes), place)?;
+        let at = span(start, *input);
+        self.visitor.value(place, value, at);
+        if !nullable && matches!(value, Value::String(None) | Value::Bytes(None) | Value::Records(None)) {
+            self.place_fault(place, at, FaultKind::Null);
+        }
+        Ok(())
+    }
+
+    fn structure(
+        &mut self,
+        input: &mut Bytes<'_>,
+        plan: &'p Plan,
+        of: &'p Struct,
+        place: Place<'p>,
+        nullable: bool,
+    ) -> Step {
+        let start = input.offset();
+        let presence = if nullable { Some(self.presence(input, place)?) } else { None };
+        if presence == Some(false) {
+            self.visitor.value(place, Value::NullStruct, span(start, *input));
+            return Ok(());
+        }
+        if self.trail.len() >= MAX_DEPTH {
+            self.place_fault(place, span(start, *input), FaultKind::TooDeep);
+            return Err(Halt);
+        }
+        self.visitor.enter(Scope::Struct(place, of), start);
+        if presence.is_some() {
+            self.visitor.part(Part::Presence, span(start, *input));
+        }
+        self.trail.push(place);
+        let step = self.members(input, plan, of);
+        self.trail.pop();
+        self.visitor.leave(Scope::Struct(place, of), input.offset());
+        step
+    }
+
+    /// Whether a nullable struct is there: an int8 that is not negative, in a tagged field a uvarint that is not 0.
+    fn presence(&mut self, input: &mut Bytes<'_>, place: Place<'p>) -> Result<bool, Halt> {
+        if place.field().is_some_and(|field| field.tag.is_some()) {
+            return Ok(self.read(input, wire::uvarint, place)? != 0);
+        }
+        Ok(self.read(input, wire::int8, place)? >= 0)
+    }
+
+    fn array(
+        &mut self,
+        input: &mut Bytes<'_>,
+        plan: &'p Plan,
+        element: &'p Element,
+        place: Place<'p>,
+        nullable: bool,
+        compact: bool,
+    ) -> Step {
+        let start = input.offset();
+        let length = if compact { wire::length_compact } else { wire::length32 };
+        let count = self.read(input, length, place)?;
+        self.visitor.enter(Scope::Array(place, element, count), start);
+        self.visitor.part(Part::ArrayLength { count, compact }, span(start, *input));
+        if count.is_none() && !nullable {
+            self.place_fault(place, span(start, *input), FaultKind::Null);
+        }
+        let count_or_none = count.unwrap_or(0);
+        let step = if self.has_room(element, count_or_none, *input) {
+            self.trail.push(place);
+            let step =
+                (0..count_or_none).try_for_each(|index| self.value(input, plan, Place::Element(element, index), false));
+            self.trail.pop();
+            step
+        } else {
+            let kind = FaultKind::TooManyElements {
+                count: count_or_none,
+                each: element.min_size,
+                available: input.len() as u32,
+            };
+            self.place_fault(place, span(start, *input), kind);
+            Err(Halt)
+        };
+        self.visitor.leave(Scope::Array(place, element, count), input.offset());
+        step
+    }
+
+    /// Whether a count of elements can be true. Elements of no bytes at all are held against the bytes left, too, or a
+    /// count alone could cost hours.
+    fn has_room(&self, element: &Element, count: u32, input: Bytes<'_>) -> bool {
+        if element.min_size == 0 {
+            return u64::from(count) <= input.len() as u64 + 1024;
+        }
+        !self.complete || u64::from(count) * u64::from(element.min_size) <= input.len() as u64
+    }
+
+    fn tagged_fields(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        let start = input.offset();
+        let count = self.read_part(input, wire::uvarint, "tagged_fields", "uvarint")?;
+        self.visitor.part(Part::TaggedCount { count, header: self.in_header }, span(start, *input));
+        // A tagged field has a tag and a size, so two bytes at least.
+        if self.complete && u64::from(count) * 2 > input.len() as u64 {
+            let kind = FaultKind::TooManyTags { count, available: input.len() as u32 };
+            self.fault("tagged_fields", "uvarint", span(start, *input), kind);
+            return Err(Halt);
+        }
+        for _ in 0..count {
+            self.tagged_field(input, plan, of)?;
+        }
+        Ok(())
+    }
+
+    fn tagged_field(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        let start = input.offset();
+        let tag = self.read_part(input, wire::uvarint, "tag", "uvarint")?;
+        self.visitor.part(Part::Tag(tag), span(start, *input));
+        let field = plan.tagged_field(of, tag);
+
+        let start = input.offset();
+        let before = *input;
+        let size = self.read_part(input, wire::uvarint, "size", "uvarint")?;
+        if size as usize > input.len() {
+            let kind = WireErrorKind::LengthTooLarge { length: i64::from(size), available: input.len() as u32 };
+            *input = before;
+            self.wire_fault("size", "uvarint", before, &Err::Error(WireError { offset: start, kind }));
+            return Err(Halt);
+        }
+        self.visitor.part(Part::TagSize(size), span(start, *input));
+
+        let (mut inside, rest) = input.split(size as usize);
+        *input = rest;
+        let start = inside.offset();
+        let Some(field) = field else {
+            self.visitor.part(Part::UnknownTag(tag, inside.as_slice()), span(start, *input));
+            return Ok(());
+        };
+        self.bounded(&mut inside, plan, field, size);
+        Ok(())
+    }
+
+    /// A known tagged field inside of its size: a fault in it ends there, and the walk goes on behind it.
+    fn bounded(&mut self, inside: &mut Bytes<'_>, plan: &'p Plan, field: &'p Field, size: u32) {
+        let start = inside.offset();
+        let complete = std::mem::replace(&mut self.complete, true);
+        let step = self.value(inside, plan, Place::Field(field), field.nullable);
+        self.complete = complete;
+        if step.is_ok() && !inside.is_empty() {
+            let used = inside.offset() - start;
+            self.place_fault(
+                Place::Field(field),
+                Span { buffer: 0, start, len: size },
+                FaultKind::TagSize { size, used },
+            );
+        }
+        self.rest(inside, Part::Undecoded);
+    }
+
+    #[inline]
+    fn read<'b, T>(
+        &mut self,
+        input: &mut Bytes<'b>,
+        parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,
+        place: Place<'p>,
+    ) -> Result<T, Halt> {
+        match parser(*input) {
+            Ok((rest, value)) => {
+                *input = rest;
+                Ok(value)
+            }
+            Err(error) => {
+                let (name, ty) = describe(place);
+                self.trail.push(place);
+                self.wire_fault(&name, &ty, *input, &error);
+                self.trail.pop();
+                Err(Halt)
+            }
+        }
+    }
+
+    #[inline]
+    fn read_part<'b, T>(
+        &mut self,
+        input: &mut Bytes<'b>,
+        parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,
+        name: &str,
+        ty: &str,
+    ) -> Result<T, Halt> {
+        match parser(*input) {
+            Ok((rest, value)) => {
+                *input = rest;
+                Ok(value)
+            }
+            Err(error) => {
+                self.wire_fault(name, ty, *input, &error);
+                Err(Halt)
+            }
+        }
+    }
+
+    /// All bytes that are left, as one part; nothing where none are.
+    fn rest<'b>(&mut self, input: &mut Bytes<'b>, part: impl Fn(&'b [u8]) -> Part<'b>) {
+        if input.is_empty() {
+            return;
+        }
+        let (all, end) = input.split(input.len());
+        let part = part(all.as_slice());
+        match part {
+            Part::Trailing(_) => self.outcome.trailing += all.len() as u32,
+            _ => self.outcome.undecoded += all.len() as u32,
+        }
+        self.visitor.part(part, span(all.offset(), end));
+        *input = end;
+    }
+
+    #[cold]
+    fn wire_fault(&mut self, name: &str, ty: &str, input: Bytes<'_>, error: &Err<WireError>) {
+        let (Err::Error(error) | Err::Failure(error)) = error else { return };
+        let at = Span { buffer: 0, start: error.offset, len: input.len() as u32 };
+        let ran_out = matches!(error.kind, WireErrorKind::Short { .. } | WireErrorKind::LengthTooLarge { .. });
+        let kind = if ran_out && !self.complete {
+            FaultKind::Lost { missing: self.missing }
+        } else {
+            FaultKind::Wire(error.kind)
+        };
+        self.fault(name, ty, at, kind);
+    }
+
+    #[cold]
+    fn place_fault(&mut self, place: Place<'p>, at: Span, kind: FaultKind) {
+        let (name, ty) = describe(place);
+        self.trail.push(place);
+        self.fault(&name, &ty, at, kind);
+        self.trail.pop();
+    }
+
+    #[cold]
+    fn fault(&mut self, name: &str, ty: &str, span: Span, kind: FaultKind) {
+        self.outcome.faults += 1;
+        let path = path(&self.trail);
+        self.visitor.fault(&Fault { span, path, name: name.to_owned(), ty: ty.to_owned(), kind });
+    }
+}
+
+#[inline]
+fn span(start: u32, rest: Bytes<'_>) -> Span {
+    Span { buffer: 0, start, len: rest.offset() - start }
+}
+
+#[cold]
+fn describe(place: Place<'_>) -> (String, String) {
+    match place {
+        Place::Field(field) => (field.name.to_string(), field.type_name.to_string()),
+        Place::Element(element, index) => (format!("{}[{index}]", element.name), element.name.to_string()),
+    }
+}
+
+#[cold]
+fn path(trail: &[Place<'_>]) -> String {
+    let mut text = String::new();
+    for place in trail {
+        match place {
+            Place::Field(field) => {
+                let dot = if text.is_empty() { "" } else { "." };
+                text.push_str(dot);
+                text.push_str(field.key());
+            }
+            // Writing into a string cannot fail.
+            Place::Element(_, index) => drop(write!(text, "[{index}]")),
+        }
+    }
+    text
+}
