@@ -34,7 +34,7 @@ pub struct Catalog {
     releases: Releases,
     enumerations: OnceLock<Enumerations>,
     glossary: OnceLock<Glossary>,
-    secrets: HashMap<&'static str, Secret>,
+    secrets: Secrets,
 }
 
 /// An API: a request and the response that answers it.
@@ -119,7 +119,7 @@ impl Catalog {
             releases: Releases::default(),
             enumerations: OnceLock::new(),
             glossary: OnceLock::new(),
-            secrets: secrets(SECRETS),
+            secrets: Secrets::parse(SECRETS),
         };
         for (name, text) in MESSAGES {
             let layer = Layer::new(format!("schemas/messages/{name}.json"), Cow::Borrowed(text));
@@ -312,6 +312,14 @@ impl Catalog {
         self.enumerations.get_or_init(|| Enumerations::parse(ENUMERATIONS))
     }
 
+    /// Whether a configuration's name is that of a secret.
+    pub fn is_sensitive(&self, name: &[u8]) -> bool {
+        self.secrets
+            .names
+            .iter()
+            .any(|part| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes())))
+    }
+
     /// The explanations of fields and messages.
     pub fn glossary(&self) -> &Glossary {
         self.glossary.get_or_init(|| Glossary::parse(ABOUT))
@@ -339,7 +347,7 @@ impl FieldTraits for Catalog {
     }
 
     fn secret(&self, path: &str) -> Secret {
-        self.secrets.get(path).copied().unwrap_or_default()
+        self.secrets.fields.get(path).copied().unwrap_or_default()
     }
 }
 
@@ -403,10 +411,26 @@ fn json_files(folder: &Path, files: &mut Vec<PathBuf>, depth: u32) -> Result<(),
     Ok(())
 }
 
-/// Lines of a path and `always` or `configuration`.
-fn secrets(text: &'static str) -> HashMap<&'static str, Secret> {
-    let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
-    lines
-        .map(|(path, when)| (path, if when == "configuration" { Secret::Configuration } else { Secret::Always }))
-        .collect()
+/// What `schemas/secrets.tsv` says.
+#[derive(Debug, Default)]
+struct Secrets {
+    fields: HashMap<&'static str, Secret>,
+    /// Parts of the names of sensitive configurations.
+    names: Vec<&'static str>,
+}
+
+impl Secrets {
+    /// Lines of a path and `always` or `configuration`, or of a part of a name and `name`.
+    fn parse(text: &'static str) -> Self {
+        let mut secrets = Self::default();
+        let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
+        for (subject, when) in lines {
+            match when {
+                "name" => secrets.names.push(subject),
+                "configuration" => drop(secrets.fields.insert(subject, Secret::Configuration)),
+                _ => drop(secrets.fields.insert(subject, Secret::Always)),
+            }
+        }
+        secrets
+    }
 }

@@ -89,6 +89,12 @@ impl Enumerations {
         self.list.iter().find(|enumeration| enumeration.name == name)
     }
 
+    /// The index of an enumeration by its name.
+    pub fn id(&self, name: &str) -> Option<EnumerationId> {
+        let index = self.list.iter().position(|enumeration| enumeration.name == name)?;
+        Some(EnumerationId(index as u16))
+    }
+
     /// All enumerations, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Enumeration> {
         self.list.iter()

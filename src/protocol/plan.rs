@@ -30,6 +30,8 @@ pub struct Struct {
     pub flexible: bool,
     /// The least number of bytes that an instance takes.
     pub min_size: u32,
+    /// Whether the schema declares a tagged field before one that comes first on the wire.
+    pub misplaced: bool,
     first: u32,
     untagged: u32,
     tagged: u32,
@@ -278,6 +280,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             name: name.into(),
             flexible: self.flexible,
             min_size: 0,
+            misplaced: false,
             first: 0,
             untagged: 0,
             tagged: 0,
@@ -291,6 +294,7 @@ impl<T: FieldTraits> Builder<'_, T> {
         let fixed: u32 = own.iter().take(untagged).map(|field| self.field_min_size(field)).fold(0, u32::saturating_add);
         if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
             structure.min_size = fixed.saturating_add(u32::from(self.flexible));
+            structure.misplaced = !own.is_sorted_by_key(|field| field.declared);
             structure.first = self.plan.fields.len() as u32;
             structure.untagged = untagged as u32;
             structure.tagged = (own.len() - untagged) as u32;

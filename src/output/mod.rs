@@ -1,0 +1,3 @@
+//! Trees and messages as text, JSON and other formats.
+
+pub mod json;
