@@ -1,2 +1,7 @@
-//! The command line of kafkascope.
-fn main() {}
+//! The command line of kafkascope: arguments in, exit code out. What commands do is in `kafkascope::cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kafkascope::cli::main()
+}

@@ -56,6 +56,11 @@ impl<'p> Tree<'p> {
         &self.nodes
     }
 
+    /// The bytes of a span; `frame` is the buffer that the tree was made from.
+    pub fn bytes<'b>(&'b self, frame: &'b [u8], span: Span) -> &'b [u8] {
+        frame.get(span.start as usize..span.end() as usize).unwrap_or_default()
+    }
+
     /// A fault by its index.
     pub fn fault_at(&self, index: u32) -> Option<&Fault> {
         self.faults.get(index as usize)

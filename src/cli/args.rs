@@ -1,0 +1,115 @@
+//! What the command line takes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Shows what Kafka clients and brokers say to each other, byte by byte.
+#[derive(Debug, Parser)]
+#[command(name = "kafkascope", version, about, max_term_width = 120, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of all commands.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Lay a folder (or file) of schemas in Kafka's JSON notation over the built-in ones
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) schemas: Vec<PathBuf>,
+    /// Show passwords, tokens and other secrets instead of `<withheld>`
+    #[arg(long, global = true)]
+    pub(crate) show_secrets: bool,
+    /// Use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: Color,
+    /// Write results to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", global = true)]
+    pub(crate) output: Option<PathBuf>,
+    /// Say less on standard error
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more: notes are not cut
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The reference page of a message: smallest legal instance, byte grid, tree, schema
+    Layout(LayoutArgs),
+    /// What is known of Kafka's messages, and what differs between versions, drafts and releases
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+}
+
+/// Arguments of `layout`.
+#[derive(Debug, Args)]
+pub(crate) struct LayoutArgs {
+    /// The API's name (any case) or key
+    pub(crate) api: String,
+    /// The version; the newest one if not given
+    #[arg(long)]
+    pub(crate) version: Option<i16>,
+    /// Only the request
+    #[arg(long, conflicts_with = "response")]
+    pub(crate) request: bool,
+    /// Only the response
+    #[arg(long)]
+    pub(crate) response: bool,
+    /// How to print the page
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: LayoutFormat,
+}
+
+/// How `layout` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutFormat {
+    /// The page as text
+    Text,
+    /// Only the bytes of the instance, for scripts
+    Hex,
+}
+
+/// The `schema` commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// All messages that are known, a line each
+    List,
+    /// A message's schema, with since and until when each version lived
+    Show {
+        /// The message's name (`MetadataRequest`) or an API's (`Metadata`)
+        name: String,
+        /// Only the fields of this version
+        #[arg(long)]
+        version: Option<i16>,
+    },
+    /// What differs between two versions, drafts or releases
+    Diff {
+        /// A message's name, `NAME:VERSION`, or a schema file
+        left: String,
+        /// The same
+        right: Option<String>,
+    },
+}
+
+/// Puts the default command in front of a bare file name, so that `kafkascope FILE` works.
+pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    arguments.collect()
+}

@@ -1,0 +1,84 @@
+//! The command line: arguments, and one file a subcommand. Knows nothing but which module to call.
+
+mod args;
+mod layout;
+mod schema;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+
+use crate::protocol::Catalog;
+use args::{Arguments, Command, Common};
+
+/// What a command ends with when it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All was done.
+    Done,
+    /// An input is damaged or cut short; all that could be read has been processed.
+    Damaged,
+}
+
+/// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));
+    match run(&arguments) {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Damaged) => ExitCode::from(3),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("kafkascope: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<End> {
+    let common = &arguments.common;
+    match &arguments.command {
+        Command::Layout(layout) => layout::run(layout, common),
+        Command::Schema(schema) => schema::run(schema, common),
+    }
+}
+
+/// The messages that are known, with the reader's own folders laid over them.
+fn catalog(common: &Common) -> anyhow::Result<Catalog> {
+    let mut catalog = Catalog::builtin();
+    for folder in &common.schemas {
+        catalog.overlay(folder).context("cannot use the schemas")?;
+    }
+    Ok(catalog)
+}
+
+/// Where results go: standard output or the file of `-o`, buffered.
+fn output(common: &Common) -> anyhow::Result<Box<dyn Write>> {
+    match &common.output {
+        Some(path) => {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+        }
+        None if io::stdout().is_terminal() => Ok(Box::new(io::stdout().lock())),
+        None => Ok(Box::new(BufWriter::with_capacity(1 << 16, io::stdout().lock()))),
+    }
+}
+
+/// Whether results may be coloured.
+fn is_coloured(common: &Common) -> bool {
+    match common.color {
+        args::Color::Always => true,
+        args::Color::Never => false,
+        args::Color::Auto => {
+            let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            !unwanted && common.output.is_none() && io::stdout().is_terminal()
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,305 @@
+//! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
+
+use crate::dissect::{
+    Fault, Node, Part, Place, Scope, Span, Tree, Value, What, display_bytes, display_text, uuid_text, value_of,
+};
+use crate::protocol::{Catalog, EnumerationId, Field, Kind, Secret, Side, Type};
+
+/// What a node's line says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The name.
+    pub name: String,
+    /// The type; empty where there is none.
+    pub ty: String,
+    /// The value behind `=`; empty where there is none.
+    pub value: String,
+    /// The explanation, not cut; empty where there is none.
+    pub note: String,
+}
+
+/// Describes the nodes of one tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Describer<'a, 'p> {
+    /// Where names of codes and explanations come from.
+    pub catalog: &'p Catalog,
+    /// The tree.
+    pub tree: &'a Tree<'p>,
+    /// The bytes of the frame.
+    pub frame: &'a [u8],
+    /// The root's name and type, as in `MetadataRequest` and `message v12`.
+    pub title: (&'a str, &'a str),
+    /// Whether the message is the sample instance of a reference page.
+    pub sample: bool,
+    /// Whether secrets are shown.
+    pub show_secrets: bool,
+}
+
+impl<'p> Describer<'_, 'p> {
+    /// The line of a node, by its index.
+    pub fn line(&self, index: usize) -> Line {
+        let Some(node) = self.tree.nodes().get(index) else { return Line::default() };
+        match node.what {
+            What::Scope(scope) => self.scope(scope),
+            What::Value(place) => self.value(index, node, place),
+            What::Part(part) => self.part(part, node.span),
+            What::Fault(fault) => self.tree.fault_at(fault).map(fault_line).unwrap_or_default(),
+        }
+    }
+
+    fn scope(&self, scope: Scope<'p>) -> Line {
+        let (name, ty) = match scope {
+            Scope::Message => (self.title.0.to_owned(), self.title.1.to_owned()),
+            Scope::Frame => return line("Frame", "", "", "length-delimited framing"),
+            Scope::Header(side, plan) => {
+                let ty = format!("v{}", plan.version);
+                let note = format!("common {} header", side.word());
+                let name = if side == Side::Request { "RequestHeader" } else { "ResponseHeader" };
+                return line(name, &ty, "", &note);
+            }
+            Scope::Body(plan) => {
+                return line(&plan.name, "struct", "", &format!("message body, version {}", plan.version));
+            }
+            Scope::Struct(place, of) => (name_of(place), of.name.to_string()),
+            Scope::Array(place, element, count) => {
+                let value = count.map_or_else(|| "null".to_owned(), |count| counted(count, "element"));
+                return Line {
+                    name: name_of(place),
+                    ty: format!("[]{}", element.name),
+                    value,
+                    note: self.about(place),
+                };
+            }
+        };
+        match scope {
+            Scope::Struct(place, _) => Line { name, ty, value: "struct".to_owned(), note: self.about(place) },
+            _ => Line { name, ty, ..Line::default() },
+        }
+    }
+
+    fn value(&self, index: usize, node: &Node<'p>, place: Place<'p>) -> Line {
+        let bytes = self.tree.bytes(self.frame, node.span);
+        let ty = place.ty();
+        let value = match value_of(ty, bytes) {
+            Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
+            Some(value) => self.display(place, value, bytes),
+            None => String::new(),
+        };
+        let in_header = place.field().is_some_and(is_header_field);
+        let word = match (place, ty) {
+            (Place::Field(field), Type::String) if in_header && field.nullable => "nullable_string",
+            (Place::Field(field), Type::Struct(_)) => &field.type_name,
+            _ => ty.word(),
+        };
+        Line { name: name_of(place), ty: word.to_owned(), value, note: self.about(place) }
+    }
+
+    fn display(&self, place: Place<'p>, value: Value<'_>, bytes: &[u8]) -> String {
+        match value {
+            Value::Int(number) => self.with_label(place, number, number.to_string()),
+            Value::Bool(flag) => {
+                let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
+                let text = format!("{flag}{}", odd.unwrap_or_default());
+                self.with_label(place, i64::from(flag), text)
+            }
+            Value::Float(number) => format!("{number:?}"),
+            Value::Uuid(uuid) => uuid_text(uuid),
+            Value::NullStruct => "null".to_owned(),
+            Value::String(text) => {
+                let shown = text.map_or_else(|| "null".to_owned(), display_text);
+                let mark = if text.is_some_and(|text| std::str::from_utf8(text).is_err()) { ", not UTF-8" } else { "" };
+                format!("{shown} ({}{mark})", length_note(place.ty(), text.map(<[u8]>::len)))
+            }
+            Value::Bytes(content) => {
+                let shown = match content {
+                    None => "null".to_owned(),
+                    Some([]) => "0 bytes".to_owned(),
+                    Some(content) => format!("{} {}", counted(content.len() as u32, "byte"), display_bytes(content)),
+                };
+                format!("{shown} ({})", length_note(place.ty(), content.map(<[u8]>::len)))
+            }
+            Value::Records(content) => {
+                let shown = content.map_or_else(|| "null".to_owned(), |content| counted(content.len() as u32, "byte"));
+                format!("{shown} ({})", length_note(place.ty(), content.map(<[u8]>::len)))
+            }
+        }
+    }
+
+    fn with_label(&self, place: Place<'p>, code: i64, text: String) -> String {
+        match enumeration_of(place).and_then(|id| self.label(id, code)) {
+            Some(label) => format!("{text} ({label})"),
+            None => text,
+        }
+    }
+
+    /// The name behind a code; API keys may also be those of the reader's own schemas.
+    pub fn label(&self, id: EnumerationId, code: i64) -> Option<String> {
+        let enumerations = self.catalog.enumerations();
+        enumerations.label(id, code).or_else(|| {
+            enumerations.get(id).filter(|enumeration| enumeration.name == "ApiKey")?;
+            let key = i16::try_from(code).ok()?;
+            self.catalog.api(crate::protocol::ApiKey(key)).map(|api| api.name.clone())
+        })
+    }
+
+    fn part(&self, part: Part<'static>, span: Span) -> Line {
+        let bytes = self.tree.bytes(self.frame, span);
+        let shown = |bytes: &[u8]| {
+            if bytes.is_empty() {
+                return "0 bytes".to_owned();
+            }
+            format!("{} {}", counted(bytes.len() as u32, "byte"), display_bytes(bytes))
+        };
+        match part {
+            Part::Size(size) => {
+                let patched = if self.sample { ", patched after encoding" } else { "" };
+                line("size", "int32", &size.to_string(), &format!("number of bytes that follow{patched}"))
+            }
+            Part::ArrayLength { count, compact } => {
+                let note = match count {
+                    None => "null array".to_owned(),
+                    Some(0) => "no elements follow".to_owned(),
+                    Some(1) if self.sample => "one sample element follows".to_owned(),
+                    Some(1) => "1 element follows".to_owned(),
+                    Some(count) => format!("{count} elements follow"),
+                };
+                if compact {
+                    let raw = count.map_or(0, |count| u64::from(count) + 1);
+                    line("length", "uvarint", &format!("{raw} (compact, n+1)"), &note)
+                } else {
+                    line("length", "int32", &count.map_or(-1, i64::from).to_string(), &note)
+                }
+            }
+            Part::Presence => {
+                let value = bytes.first().map(|byte| byte.cast_signed().to_string()).unwrap_or_default();
+                line("present", "int8", &value, "whether the struct is there or null")
+            }
+            Part::TaggedCount { count, header } => {
+                let owner = if header { "the header" } else { "this struct" };
+                line("tagged_fields", "uvarint", &count.to_string(), &format!("number of tagged fields in {owner}"))
+            }
+            Part::Tag(tag) => line("tag", "uvarint", &tag.to_string(), "number of the tagged field that follows"),
+            Part::TagSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the tagged field"),
+            Part::UnknownTag(tag, _) => {
+                line(&format!("tag_{tag}"), "bytes", &shown(bytes), "a tagged field that the schema does not know")
+            }
+            Part::Prefix(name, value) => {
+                let ty = if bytes.len() == 2 { "int16" } else { "uvarint" };
+                line(name, ty, &value.to_string(), "stands in front of the payload and says how to read it")
+            }
+            Part::Trailing(_) => line("trailing", "bytes", &shown(bytes), "bytes behind the end of the message"),
+            Part::Undecoded(_) => line("undecoded", "bytes", &shown(bytes), ""),
+        }
+    }
+
+    fn about(&self, place: Place<'p>) -> String {
+        place.field().and_then(|field| self.catalog.about(field)).unwrap_or_default().to_owned()
+    }
+
+    fn is_withheld(&self, index: usize, place: Place<'p>) -> bool {
+        let Place::Field(field) = place else { return false };
+        match field.secret {
+            _ if self.show_secrets => false,
+            Secret::No => false,
+            Secret::Always => true,
+            Secret::Configuration => self.name_before(index).is_some_and(|name| self.catalog.is_sensitive(name)),
+        }
+    }
+
+    /// The last string that stands before a node in its struct.
+    fn name_before(&self, index: usize) -> Option<&[u8]> {
+        let parent = self.tree.nodes().get(index)?.parent;
+        let before = self.tree.nodes().get(parent as usize + 1..index)?;
+        let value = |node: &Node<'p>| match node.what {
+            What::Value(place) if node.parent == parent => {
+                match value_of(place.ty(), self.tree.bytes(self.frame, node.span)) {
+                    Some(Value::String(text)) => text,
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        before.iter().rev().find_map(value)
+    }
+}
+
+/// A fault as a line; its name has the mark in front.
+fn fault_line(fault: &Fault) -> Line {
+    Line {
+        name: format!("!! {}", fault.name),
+        ty: format!("{}:", fault.ty),
+        value: format!("expected {}, found {}", fault.expected(), fault.found()),
+        note: fault.cause().to_owned(),
+    }
+}
+
+/// The name that a place has in a tree. Fields of headers are in snake case, as in Kafka's protocol guide.
+pub fn name_of(place: Place<'_>) -> String {
+    match place {
+        Place::Field(field) if is_header_field(field) => snake_case(&field.name),
+        Place::Field(field) => field.name.to_string(),
+        Place::Element(element, index) => format!("{}[{index}]", element.name),
+    }
+}
+
+fn is_header_field(field: &Field) -> bool {
+    field.path.starts_with("RequestHeader.") || field.path.starts_with("ResponseHeader.")
+}
+
+fn snake_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 4);
+    for (index, character) in name.chars().enumerate() {
+        if character.is_ascii_uppercase() && index > 0 {
+            text.push('_');
+        }
+        text.push(character.to_ascii_lowercase());
+    }
+    text
+}
+
+fn enumeration_of(place: Place<'_>) -> Option<EnumerationId> {
+    match place {
+        Place::Field(field) => field.enumeration,
+        Place::Element(element, _) => element.enumeration,
+    }
+}
+
+/// How the length in front of a string or bytes is written: `int16 len=3`, `compact, len+1=4`.
+fn length_note(ty: Type, length: Option<usize>) -> String {
+    let plain = |width: &str| match length {
+        Some(length) => format!("{width} len={length}"),
+        None => format!("{width} len=-1"),
+    };
+    match ty {
+        Type::CompactString | Type::CompactBytes | Type::CompactRecords => {
+            format!("compact, len+1={}", length.map_or(0, |length| length + 1))
+        }
+        Type::String => plain("int16"),
+        _ => plain("int32"),
+    }
+}
+
+fn withheld(bytes: &[u8], ty: Type) -> String {
+    let length = match value_of(ty, bytes) {
+        Some(Value::String(Some(secret)) | Value::Bytes(Some(secret))) => secret.len(),
+        _ => return "null".to_owned(),
+    };
+    format!("<withheld: {length} bytes>")
+}
+
+fn line(name: &str, ty: &str, value: &str, note: &str) -> Line {
+    Line { name: name.to_owned(), ty: ty.to_owned(), value: value.to_owned(), note: note.to_owned() }
+}
+
+/// `1 byte`, `2 bytes`.
+pub fn counted(number: u32, unit: &str) -> String {
+    if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}s") }
+}
+
+/// The kinds whose messages are not requests or responses print their own name as title.
+pub fn title_type(kind: Kind, version: i16) -> String {
+    match kind {
+        Kind::Request | Kind::Response => format!("message v{version}"),
+        other => format!("{} v{version}", other.word()),
+    }
+}
