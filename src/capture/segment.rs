@@ -6,6 +6,9 @@ use etherparse::{LaxIpSlice, LenSource, ip_number};
 
 use super::{LinkType, Packet, Time};
 
+#[cfg(test)]
+mod tests;
+
 const ETHER_IPV4: u16 = 0x0800;
 const ETHER_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad and the number that switches used for `QinQ` before it.

@@ -1,6 +1,7 @@
 //! One connection: SYN, FIN, RST, and its two directions.
 
-use std::net::SocketAddr;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
 
 use crate::capture::{Segment, Time};
 
@@ -12,7 +13,7 @@ use super::{Close, Connection, ConnectionId, Counters, Direction, GapCause, Stre
 const RESET_PACKETS: u64 = 32;
 
 /// The endpoints of a connection in an order that does not depend on who sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     low: SocketAddr,
     high: SocketAddr,
@@ -23,6 +24,24 @@ pub(super) struct Key {
 pub(super) enum Side {
     Low,
     High,
+}
+
+impl Hash for Key {
+    /// As the derived one, but with a fifth of the bytes: this is done for most packets.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for endpoint in [self.low, self.high] {
+            let port = endpoint.port();
+            match endpoint.ip() {
+                IpAddr::V4(address) => {
+                    state.write_u64(u64::from(address.to_bits()) << 16 | u64::from(port));
+                }
+                IpAddr::V6(address) => {
+                    state.write_u128(address.to_bits());
+                    state.write_u16(port);
+                }
+            }
+        }
+    }
 }
 
 impl Side {
