@@ -204,6 +204,17 @@ impl Plan {
         self.tagged(of).iter().find(|field| field.tag == Some(tag))
     }
 
+    /// Whether another plan reads any bytes in the same way, into fields of the same names.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        let shape = |plan: &Self| {
+            let fields = plan.fields.iter().map(|field| (field.name.clone(), field.ty, field.nullable, field.tag));
+            let structs = plan.structs.iter().map(|of| (of.first, of.untagged, of.tagged));
+            let elements = plan.elements.iter().map(|element| element.ty);
+            (plan.flexible, fields.collect::<Vec<_>>(), structs.collect::<Vec<_>>(), elements.collect::<Vec<_>>())
+        };
+        shape(self) == shape(other)
+    }
+
     /// All fields, those of one struct beside each other.
     pub fn fields(&self) -> &[Field] {
         &self.fields
