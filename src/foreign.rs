@@ -9,12 +9,10 @@ const MAX_API_KEY: i16 = 94;
 const MAX_API_VERSION: i16 = 20;
 /// What `ZooKeeper` answers when it is asked in four letters (its Administrator's Guide, "The Four Letter Words").
 const FOUR_LETTER_WORDS: [&[u8; 4]; 19] = [
-    b"conf", b"cons", b"crst", b"dirs", b"dump", b"envi", b"gtmk", b"hash", b"isro", b"mntr",
-    b"ruok", b"srst", b"srvr", b"stat", b"stmk", b"wchc", b"wchp", b"wchs", b"orst",
+    b"conf", b"cons", b"crst", b"dirs", b"dump", b"envi", b"gtmk", b"hash", b"isro", b"mntr", b"ruok", b"srst",
+    b"srvr", b"stat", b"stmk", b"wchc", b"wchp", b"wchs", b"orst",
 ];
-const HTTP_METHODS: [&str; 8] = [
-    "GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "CONNECT", "PATCH",
-];
+const HTTP_METHODS: [&str; 8] = ["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "CONNECT", "PATCH"];
 const PROXY_V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
 /// Bytes recognised in the place of a Kafka frame.
@@ -150,12 +148,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "byte" } else { "bytes" }
 }
 
-fn write_tls(
-    f: &mut fmt::Formatter<'_>,
-    content: u8,
-    version: u16,
-    detail: Option<u8>,
-) -> fmt::Result {
+fn write_tls(f: &mut fmt::Formatter<'_>, content: u8, version: u16, detail: Option<u8>) -> fmt::Result {
     let version = match version {
         0x0300 => "SSL 3.0",
         0x0301 => "TLS 1.0",
@@ -188,14 +181,10 @@ fn write_tls(
 
 fn write_fill(f: &mut fmt::Formatter<'_>, pattern: u32) -> fmt::Result {
     let meaning = match pattern {
-        0 => {
-            "zeros: memory or a file that was never written, or a preallocated part of a log segment"
-        }
+        0 => "zeros: memory or a file that was never written, or a preallocated part of a log segment",
         u32::MAX => "-1: a null length where a size should be, or erased memory",
         0xDEAD_BEEF | 0xEFBE_ADDE => "a mark for memory that was freed or never written",
-        0xCCCC_CCCC => {
-            "stack memory that was never written (a debug build of Microsoft's compiler)"
-        }
+        0xCCCC_CCCC => "stack memory that was never written (a debug build of Microsoft's compiler)",
         0xCDCD_CDCD => "heap memory that was never written (a debug build of Microsoft's compiler)",
         _ => "memory that was never written",
     };
@@ -213,12 +202,7 @@ pub fn recognise(bytes: &[u8]) -> Option<Foreign> {
     }
     record_batch(bytes)
         .or_else(|| misread(bytes))
-        .or_else(|| {
-            header(bytes).map(|(api_key, api_version)| Foreign::NoSize {
-                api_key,
-                api_version,
-            })
-        })
+        .or_else(|| header(bytes).map(|(api_key, api_version)| Foreign::NoSize { api_key, api_version }))
         .or_else(|| fill(bytes))
 }
 
@@ -226,20 +210,12 @@ pub fn recognise(bytes: &[u8]) -> Option<Foreign> {
 /// `None` when the size may be true.
 pub fn explain_size(size: i32, bytes: &[u8]) -> Option<String> {
     let field = size.to_be_bytes();
-    let bytes = if bytes.starts_with(&field) {
-        bytes
-    } else {
-        &field
-    };
+    let bytes = if bytes.starts_with(&field) { bytes } else { &field };
     if let Some(foreign) = recognise(bytes) {
-        return Some(format!(
-            "read as a size, these bytes are {size}; they look like {foreign}"
-        ));
+        return Some(format!("read as a size, these bytes are {size}; they look like {foreign}"));
     }
     if size < 0 {
-        return Some(format!(
-            "a size of {size} is negative: these bytes are no size field"
-        ));
+        return Some(format!("a size of {size} is negative: these bytes are no size field"));
     }
     if field.iter().all(|byte| (b' '..=b'~').contains(byte)) {
         return Some(format!(
@@ -252,22 +228,15 @@ pub fn explain_size(size: i32, bytes: &[u8]) -> Option<String> {
             "a size of {size} is more than a broker accepts by default (socket.request.max.bytes={MAX_REQUEST})"
         ));
     }
-    (size < 4)
-        .then(|| format!("a size of {size} has no room for a correlation id, which takes 4 bytes"))
+    (size < 4).then(|| format!("a size of {size} has no room for a correlation id, which takes 4 bytes"))
 }
 
 fn be_u16(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..)?
-        .first_chunk()
-        .map(|field| u16::from_be_bytes(*field))
+    bytes.get(at..)?.first_chunk().map(|field| u16::from_be_bytes(*field))
 }
 
 fn be_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..)?
-        .first_chunk()
-        .map(|field| u32::from_be_bytes(*field))
+    bytes.get(at..)?.first_chunk().map(|field| u32::from_be_bytes(*field))
 }
 
 fn tls(bytes: &[u8]) -> Option<Foreign> {
@@ -283,11 +252,7 @@ fn tls(bytes: &[u8]) -> Option<Foreign> {
                 (22, _) => bytes.get(5).copied(),
                 _ => None,
             };
-            Some(Foreign::Tls {
-                content,
-                version: 0x0300 | u16::from(minor),
-                detail,
-            })
+            Some(Foreign::Tls { content, version: 0x0300 | u16::from(minor), detail })
         }
         [high, low, 1, major, minor, ..] if high >= 0x80 => {
             let length = usize::from(high & 0x7f) << 8 | usize::from(low);
@@ -300,17 +265,13 @@ fn tls(bytes: &[u8]) -> Option<Foreign> {
 
 fn text(bytes: &[u8]) -> Option<Foreign> {
     let method = HTTP_METHODS.iter().find(|method| {
-        bytes
-            .strip_prefix(method.as_bytes())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b" "))
+        bytes.strip_prefix(method.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b" "))
     });
     if let Some(method) = method.filter(|_| bytes.len() >= 4) {
         return Some(Foreign::HttpRequest(method));
     }
     if bytes.starts_with(b"HTTP") && (bytes.len() == 4 || bytes.starts_with(b"HTTP/")) {
-        let status = bytes
-            .get(9..12)
-            .and_then(|code| std::str::from_utf8(code).ok()?.parse().ok());
+        let status = bytes.get(9..12).and_then(|code| std::str::from_utf8(code).ok()?.parse().ok());
         return Some(Foreign::HttpResponse(status));
     }
     let fixed: [(&[u8], Foreign); 4] = [
@@ -320,8 +281,7 @@ fn text(bytes: &[u8]) -> Option<Foreign> {
         (PROXY_V2, Foreign::Proxy(2)),
     ];
     // Four bytes at least: a size field is all that some callers have.
-    let starts =
-        |mark: &[u8]| bytes.len() >= 4 && (bytes.starts_with(mark) || mark.starts_with(bytes));
+    let starts = |mark: &[u8]| bytes.len() >= 4 && (bytes.starts_with(mark) || mark.starts_with(bytes));
     if let Some((_, foreign)) = fixed.into_iter().find(|(mark, _)| starts(mark)) {
         return Some(foreign);
     }
@@ -338,31 +298,16 @@ fn text(bytes: &[u8]) -> Option<Foreign> {
 
 fn is_redis(bytes: &[u8]) -> bool {
     let Some((b'*' | b'$', rest)) = bytes.split_first() else {
-        return [b"+OK\r".as_slice(), b"+PON", b"-ERR"]
-            .iter()
-            .any(|start| bytes.starts_with(start));
+        return [b"+OK\r".as_slice(), b"+PON", b"-ERR"].iter().any(|start| bytes.starts_with(start));
     };
-    let digits = rest
-        .iter()
-        .take(10)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    digits > 0
-        && rest
-            .get(digits..)
-            .is_some_and(|end| end.starts_with(b"\r\n"))
+    let digits = rest.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && rest.get(digits..).is_some_and(|end| end.starts_with(b"\r\n"))
 }
 
 fn is_json(bytes: &[u8]) -> bool {
-    let mut tokens = bytes
-        .iter()
-        .take(64)
-        .filter(|byte| !byte.is_ascii_whitespace());
+    let mut tokens = bytes.iter().take(64).filter(|byte| !byte.is_ascii_whitespace());
     // Printable all over: a size field may hold these bytes by chance.
-    let printable = bytes
-        .iter()
-        .take(16)
-        .all(|byte| byte.is_ascii_whitespace() || *byte >= b' ' && *byte != 0x7f);
+    let printable = bytes.iter().take(16).all(|byte| byte.is_ascii_whitespace() || *byte >= b' ' && *byte != 0x7f);
     printable
         && match (tokens.next(), tokens.next()) {
             (Some(b'{'), Some(next)) => matches!(next, b'"' | b'}'),
@@ -386,43 +331,29 @@ fn packet(bytes: &[u8]) -> Option<usize> {
         return Some(payload);
     }
     let ethernet = matches!(be_u16(bytes, 12)?, 0x0800 | 0x86dd);
-    if ethernet {
-        ip_payload(bytes.get(14..)?).map(|payload| payload + 14)
-    } else {
-        None
-    }
+    if ethernet { ip_payload(bytes.get(14..)?).map(|payload| payload + 14) } else { None }
 }
 
 fn ip_payload(bytes: &[u8]) -> Option<usize> {
     const TCP: u8 = 6;
     let (tcp, length) = match bytes.first()? {
-        first @ 0x45..=0x4f if *bytes.get(9)? == TCP => {
-            (usize::from(first & 0xf) * 4, usize::from(be_u16(bytes, 2)?))
-        }
+        first @ 0x45..=0x4f if *bytes.get(9)? == TCP => (usize::from(first & 0xf) * 4, usize::from(be_u16(bytes, 2)?)),
         0x60..=0x6f if *bytes.get(6)? == TCP => (40, usize::from(be_u16(bytes, 4)?) + 40),
         _ => return None,
     };
     let header = usize::from(bytes.get(tcp + 12)? >> 4) * 4;
     let payload = tcp + header;
     // A total length of 0 is a segment that the network card has yet to cut.
-    (header >= 20 && payload <= bytes.len() && (length == 0 || length >= payload))
-        .then_some(payload)
+    (header >= 20 && payload <= bytes.len() && (length == 0 || length >= payload)).then_some(payload)
 }
 
 fn fill(bytes: &[u8]) -> Option<Foreign> {
     let pattern = be_u32(bytes, 0)?;
     match pattern {
-        0xAAAA_AAAA
-        | 0xCCCC_CCCC
-        | 0xCDCD_CDCD
-        | 0xDEAD_BEEF
-        | 0xEFBE_ADDE
-        | 0xBAAD_F00D
-        | 0xFEEE_FEEE
-        | u32::MAX => Some(Foreign::Fill(pattern)),
-        0 if bytes.len() >= 8 && bytes.iter().take(16).all(|byte| *byte == 0) => {
-            Some(Foreign::Fill(0))
+        0xAAAA_AAAA | 0xCCCC_CCCC | 0xCDCD_CDCD | 0xDEAD_BEEF | 0xEFBE_ADDE | 0xBAAD_F00D | 0xFEEE_FEEE | u32::MAX => {
+            Some(Foreign::Fill(pattern))
         }
+        0 if bytes.len() >= 8 && bytes.iter().take(16).all(|byte| *byte == 0) => Some(Foreign::Fill(0)),
         _ => None,
     }
 }
@@ -432,9 +363,7 @@ fn is_frame(bytes: &[u8]) -> bool {
     let Some(size) = be_u32(bytes, 0) else {
         return false;
     };
-    if (8..=MAX_REQUEST).contains(&size)
-        && bytes.get(4..).is_some_and(|body| header(body).is_some())
-    {
+    if (8..=MAX_REQUEST).contains(&size) && bytes.get(4..).is_some_and(|body| header(body).is_some()) {
         return true;
     }
     let mut rest = bytes;
@@ -455,15 +384,13 @@ fn header(bytes: &[u8]) -> Option<(i16, i16)> {
     let correlation_id = be_u32(bytes, 4)?.cast_signed();
     let client_id = match field(8)? {
         -1 => [].as_slice(),
-        length @ 0..=255 => bytes.get(10..).map(|rest| {
-            rest.get(..usize::from(length.unsigned_abs()))
-                .unwrap_or(rest)
-        })?,
+        length @ 0..=255 => {
+            bytes.get(10..).map(|rest| rest.get(..usize::from(length.unsigned_abs())).unwrap_or(rest))?
+        }
         _ => return None,
     };
-    let plausible = (0..=MAX_API_KEY).contains(&api_key)
-        && (0..=MAX_API_VERSION).contains(&api_version)
-        && correlation_id >= 0;
+    let plausible =
+        (0..=MAX_API_KEY).contains(&api_key) && (0..=MAX_API_VERSION).contains(&api_version) && correlation_id >= 0;
     let printable = client_id.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
     // Zeros everywhere would be a header, too.
     let empty = bytes.iter().take(10).all(|byte| *byte == 0);
@@ -510,17 +437,11 @@ fn misread(bytes: &[u8]) -> Option<Foreign> {
         if let Some(size) = be_u32(bytes, count)
             && fits(size, bytes.get(count + 4..)?)
         {
-            return Some(Foreign::Surplus {
-                surplus: count,
-                size,
-            });
+            return Some(Foreign::Surplus { surplus: count, size });
         }
         let size = first >> (8 * count);
         if fits(size, bytes.get(4 - count..)?) {
-            return Some(Foreign::Missing {
-                missing: count,
-                size,
-            });
+            return Some(Foreign::Missing { missing: count, size });
         }
     }
     None

@@ -68,9 +68,7 @@ pub enum CaptureError {
         limit: u32,
     },
     /// A pcapng block has a length that it cannot have.
-    #[error(
-        "damaged at byte {offset}: a block of type {block:#x} cannot have a length of {length}"
-    )]
+    #[error("damaged at byte {offset}: a block of type {block:#x} cannot have a length of {length}")]
     BlockLength {
         /// Where the block begins.
         offset: u64,
@@ -80,9 +78,7 @@ pub enum CaptureError {
         length: u32,
     },
     /// The two lengths of a pcapng block differ.
-    #[error(
-        "damaged at byte {offset}: the block has a length of {length}, but {trailer} behind it"
-    )]
+    #[error("damaged at byte {offset}: the block has a length of {length}, but {trailer} behind it")]
     BlockTrailer {
         /// Where the block begins.
         offset: u64,
@@ -98,9 +94,7 @@ pub enum CaptureError {
         offset: u64,
     },
     /// A packet block holds fewer bytes than it says were captured.
-    #[error(
-        "damaged at byte {offset}: packet {packet} claims {length} bytes, the block has room for {room}"
-    )]
+    #[error("damaged at byte {offset}: packet {packet} claims {length} bytes, the block has room for {room}")]
     PacketLength {
         /// Where the block begins.
         offset: u64,
@@ -112,9 +106,7 @@ pub enum CaptureError {
         room: usize,
     },
     /// A packet names an interface that the section does not describe.
-    #[error(
-        "damaged at byte {offset}: packet {packet} is from interface {interface}, which is not described"
-    )]
+    #[error("damaged at byte {offset}: packet {packet} is from interface {interface}, which is not described")]
     Interface {
         /// Where the block begins.
         offset: u64,
@@ -130,9 +122,7 @@ impl CaptureError {
     pub fn is_unreadable(&self) -> bool {
         match self {
             Self::Empty | Self::NotACapture(_) | Self::FileHeaderCut { .. } => true,
-            Self::Version { offset, .. } | Self::Io { offset, .. } | Self::ByteOrder { offset } => {
-                *offset == 0
-            }
+            Self::Version { offset, .. } | Self::Io { offset, .. } | Self::ByteOrder { offset } => *offset == 0,
             _ => false,
         }
     }
@@ -148,11 +138,9 @@ impl std::fmt::Display for Part {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.block {
             None => write!(formatter, "record of packet {} has", self.packet),
-            Some(block) => write!(
-                formatter,
-                "block of type {block:#x} behind packet {} has",
-                self.packet.saturating_sub(1)
-            ),
+            Some(block) => {
+                write!(formatter, "block of type {block:#x} behind packet {} has", self.packet.saturating_sub(1))
+            }
         }
     }
 }

@@ -69,9 +69,7 @@ impl<'a> Iterator for Comments<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         const COMMENT: u16 = 1;
-        self.options
-            .find(|&(code, _)| code == COMMENT)
-            .map(|(_, value)| String::from_utf8_lossy(value))
+        self.options.find(|&(code, _)| code == COMMENT).map(|(_, value)| String::from_utf8_lossy(value))
     }
 }
 

@@ -28,9 +28,7 @@ impl Pcap {
     /// Takes the header off the input; None when the file has another format.
     pub(super) fn open<R: Read>(window: &mut Window<R>) -> Result<Option<Self>, CaptureError> {
         let offset = window.offset();
-        let header = window
-            .fill(FILE_HEADER)
-            .map_err(|source| CaptureError::Io { offset, source })?;
+        let header = window.fill(FILE_HEADER).map_err(|source| CaptureError::Io { offset, source })?;
         let (order, nanoseconds_per_unit) = match header {
             [0xd4, 0xc3, 0xb2, 0xa1, ..] => (ByteOrder::Little, 1_000),
             [0xa1, 0xb2, 0xc3, 0xd4, ..] => (ByteOrder::Big, 1_000),
@@ -38,12 +36,8 @@ impl Pcap {
             [0xa1, 0xb2, 0x3c, 0x4d, ..] => (ByteOrder::Big, 1),
             _ => return Ok(None),
         };
-        let Some([_magic, _version, _zone, _accuracy, snap_length, network]) = order.words(header)
-        else {
-            return Err(CaptureError::FileHeaderCut {
-                length: header.len() as u64,
-                needed: FILE_HEADER as u64,
-            });
+        let Some([_magic, _version, _zone, _accuracy, snap_length, network]) = order.words(header) else {
+            return Err(CaptureError::FileHeaderCut { length: header.len() as u64, needed: FILE_HEADER as u64 });
         };
         let &[_, _, _, _, major_0, major_1, minor_0, minor_1, ..] = header else {
             return Ok(None);
@@ -51,12 +45,7 @@ impl Pcap {
         let (major, minor) = (order.u16([major_0, major_1]), order.u16([minor_0, minor_1]));
         // Before 2.3 the two lengths of a record stood the other way round; no tool of this century writes that.
         if major != 2 || minor < 3 {
-            return Err(CaptureError::Version {
-                format: "pcap",
-                offset,
-                major,
-                minor,
-            });
+            return Err(CaptureError::Version { format: "pcap", offset, major, minor });
         }
         window.consume(FILE_HEADER);
         Ok(Some(Self {
@@ -69,11 +58,7 @@ impl Pcap {
     }
 
     /// Finds the next packet at the start of the window; None at the end of the file.
-    pub(super) fn next<R: Read>(
-        &self,
-        window: &mut Window<R>,
-        packet: u64,
-    ) -> Result<Option<Located>, CaptureError> {
+    pub(super) fn next<R: Read>(&self, window: &mut Window<R>, packet: u64) -> Result<Option<Located>, CaptureError> {
         let offset = window.offset();
         let io = |source| CaptureError::Io { offset, source };
         let cut = |end: usize, has: usize, needed: usize| CaptureError::Cut {
@@ -91,27 +76,14 @@ impl Pcap {
             return Err(cut(header.len(), header.len(), RECORD_HEADER));
         };
         if length > self.packet_limit {
-            return Err(CaptureError::RecordLength {
-                offset,
-                packet,
-                length,
-                limit: self.packet_limit,
-            });
+            return Err(CaptureError::RecordLength { offset, packet, length, limit: self.packet_limit });
         }
-        let data = Range {
-            start: RECORD_HEADER,
-            end: RECORD_HEADER + length as usize,
-        };
+        let data = Range { start: RECORD_HEADER, end: RECORD_HEADER + length as usize };
         let there = window.fill(data.end).map_err(io)?.len();
         if there < data.end {
-            return Err(cut(
-                there,
-                there.saturating_sub(RECORD_HEADER),
-                length as usize,
-            ));
+            return Err(cut(there, there.saturating_sub(RECORD_HEADER), length as usize));
         }
-        let time =
-            i64::from(seconds) * Time::SECOND + i64::from(fraction) * self.nanoseconds_per_unit;
+        let time = i64::from(seconds) * Time::SECOND + i64::from(fraction) * self.nanoseconds_per_unit;
         Ok(Some(Located {
             options: data.end..data.end,
             total: data.end,

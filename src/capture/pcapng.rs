@@ -68,17 +68,10 @@ impl PcapNg {
             return Ok(None);
         }
         if start.len() < needed {
-            return Err(CaptureError::FileHeaderCut {
-                length: start.len() as u64,
-                needed: needed as u64,
-            });
+            return Err(CaptureError::FileHeaderCut { length: start.len() as u64, needed: needed as u64 });
         }
-        let mut pcapng = Self {
-            order: ByteOrder::Little,
-            interfaces: Vec::new(),
-            interfaces_before: 0,
-            last_time: Time::default(),
-        };
+        let mut pcapng =
+            Self { order: ByteOrder::Little, interfaces: Vec::new(), interfaces_before: 0, last_time: Time::default() };
         let block = pcapng.block_header(window, 1)?.ok_or(CaptureError::Empty)?;
         pcapng.pass_over(window, &block, 1)?;
         Ok(Some(pcapng))
@@ -110,11 +103,7 @@ impl PcapNg {
     }
 
     /// Reads the type and length of the block at the start of the window, and begins a section where one begins.
-    fn block_header<R: Read>(
-        &mut self,
-        window: &mut Window<R>,
-        packet: u64,
-    ) -> Result<Option<Block>, CaptureError> {
+    fn block_header<R: Read>(&mut self, window: &mut Window<R>, packet: u64) -> Result<Option<Block>, CaptureError> {
         let offset = window.offset();
         let io = |source| CaptureError::Io { offset, source };
         let bytes = window.fill(BLOCK_HEADER).map_err(io)?;
@@ -123,11 +112,7 @@ impl PcapNg {
         }
         // The type of a section header reads the same in both byte orders.
         let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
-        let needed = if is_section {
-            SECTION_HEADER_LENGTH as usize
-        } else {
-            BLOCK_HEADER
-        };
+        let needed = if is_section { SECTION_HEADER_LENGTH as usize } else { BLOCK_HEADER };
         let bytes = window.fill(needed).map_err(io)?;
         if bytes.len() < needed {
             return Err(CaptureError::Cut {
@@ -150,17 +135,9 @@ impl PcapNg {
             _ => (12, u32::MAX),
         };
         if length < least || length > most || length % 4 != 0 {
-            return Err(CaptureError::BlockLength {
-                offset,
-                block: kind,
-                length,
-            });
+            return Err(CaptureError::BlockLength { offset, block: kind, length });
         }
-        Ok(Some(Block {
-            kind,
-            offset,
-            length,
-        }))
+        Ok(Some(Block { kind, offset, length }))
     }
 
     fn begin_section(&mut self, header: &[u8], offset: u64) -> Result<(), CaptureError> {
@@ -169,22 +146,13 @@ impl PcapNg {
             Some([0x1a, 0x2b, 0x3c, 0x4d]) => ByteOrder::Big,
             _ => return Err(CaptureError::ByteOrder { offset }),
         };
-        let version: [[u8; 2]; 2] = header
-            .get(12..16)
-            .and_then(|version| version.as_chunks().0.try_into().ok())
-            .unwrap_or_default();
+        let version: [[u8; 2]; 2] =
+            header.get(12..16).and_then(|version| version.as_chunks().0.try_into().ok()).unwrap_or_default();
         let [major, minor] = version.map(|number| self.order.u16(number));
         if major != 1 {
-            return Err(CaptureError::Version {
-                format: "pcapng",
-                offset,
-                major,
-                minor,
-            });
+            return Err(CaptureError::Version { format: "pcapng", offset, major, minor });
         }
-        self.interfaces_before = self
-            .interfaces_before
-            .saturating_add(self.interfaces.len() as u32);
+        self.interfaces_before = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
         self.interfaces.clear();
         Ok(())
     }
@@ -197,31 +165,18 @@ impl PcapNg {
         packet: u64,
     ) -> Result<&'w [u8], CaptureError> {
         let length = block.length as usize;
-        let bytes = window.fill(length).map_err(|source| CaptureError::Io {
-            offset: block.offset,
-            source,
-        })?;
+        let bytes = window.fill(length).map_err(|source| CaptureError::Io { offset: block.offset, source })?;
         let Some(bytes) = bytes.get(..length) else {
             return Err(block.cut(bytes.len() as u64, packet));
         };
-        let (body, trailer) = bytes
-            .split_last_chunk::<BLOCK_TRAILER>()
-            .unwrap_or((&[], &[0; 4]));
+        let (body, trailer) = bytes.split_last_chunk::<BLOCK_TRAILER>().unwrap_or((&[], &[0; 4]));
         block.check_trailer(self.order.u32(*trailer))?;
         Ok(body.get(BLOCK_HEADER..).unwrap_or_default())
     }
 
     /// Passes over a block of any length without keeping it.
-    fn pass_over<R: Read>(
-        &self,
-        window: &mut Window<R>,
-        block: &Block,
-        packet: u64,
-    ) -> Result<(), CaptureError> {
-        let io = |source| CaptureError::Io {
-            offset: block.offset,
-            source,
-        };
+    fn pass_over<R: Read>(&self, window: &mut Window<R>, block: &Block, packet: u64) -> Result<(), CaptureError> {
+        let io = |source| CaptureError::Io { offset: block.offset, source };
         let before_trailer = u64::from(block.length) - BLOCK_TRAILER as u64;
         let passed = window.skip(before_trailer).map_err(io)?;
         let bytes = window.fill(BLOCK_TRAILER).map_err(io)?;
@@ -237,20 +192,10 @@ impl PcapNg {
         const TIME_OFFSET: u16 = 14;
 
         if self.interfaces.len() >= INTERFACE_LIMIT {
-            return Err(CaptureError::BlockLength {
-                offset: block.offset,
-                block: block.kind,
-                length: block.length,
-            });
+            return Err(CaptureError::BlockLength { offset: block.offset, block: block.kind, length: block.length });
         }
-        let mut clock = Clock {
-            resolution: 6,
-            offset_seconds: 0,
-        };
-        for (code, value) in (Options {
-            options: body.get(8..).unwrap_or_default(),
-            order: self.order,
-        }) {
+        let mut clock = Clock { resolution: 6, offset_seconds: 0 };
+        for (code, value) in (Options { options: body.get(8..).unwrap_or_default(), order: self.order }) {
             match (code, value) {
                 (TIME_RESOLUTION, &[resolution]) => clock.resolution = resolution,
                 (TIME_OFFSET, value) => {
@@ -261,17 +206,10 @@ impl PcapNg {
             }
         }
         let (link, snap_length) = match body {
-            &[link_0, link_1, _, _, a, b, c, d, ..] => (
-                self.order.u16([link_0, link_1]),
-                self.order.u32([a, b, c, d]),
-            ),
+            &[link_0, link_1, _, _, a, b, c, d, ..] => (self.order.u16([link_0, link_1]), self.order.u32([a, b, c, d])),
             _ => (0, 0),
         };
-        self.interfaces.push(Interface {
-            link: LinkType(link),
-            snap_length,
-            clock,
-        });
+        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock });
         Ok(())
     }
 
@@ -280,65 +218,34 @@ impl PcapNg {
         // Words before the data: interface, time high, time low, captured length, original length.
         const WORDS_LENGTH: usize = 20;
 
-        let (interface, data_start, length, original_length, ticks) = if block.kind == SIMPLE_PACKET
-        {
+        let (interface, data_start, length, original_length, ticks) = if block.kind == SIMPLE_PACKET {
             let [original_length] = self.order.words(body).unwrap_or_default();
             let room = body.len().saturating_sub(4) as u32;
-            let snap_length = self
-                .interfaces
-                .first()
-                .map_or(0, |interface| interface.snap_length);
-            let kept = if snap_length == 0 {
-                original_length
-            } else {
-                original_length.min(snap_length)
-            };
+            let snap_length = self.interfaces.first().map_or(0, |interface| interface.snap_length);
+            let kept = if snap_length == 0 { original_length } else { original_length.min(snap_length) };
             // The data may be shorter than both when a writer had its own snap length.
             (0, 4, kept.min(room), original_length, None)
         } else {
-            let [interface, high, low, length, original_length] =
-                self.order.words(body).unwrap_or_default();
+            let [interface, high, low, length, original_length] = self.order.words(body).unwrap_or_default();
             let interface = match (block.kind, body) {
                 // The obsolete block has 16 bits of interface and 16 of dropped packets in this place.
                 (PACKET, &[a, b, ..]) => u32::from(self.order.u16([a, b])),
                 _ => interface,
             };
             let ticks = (u64::from(high) << 32) | u64::from(low);
-            (
-                interface,
-                WORDS_LENGTH,
-                length,
-                original_length,
-                Some(ticks),
-            )
+            (interface, WORDS_LENGTH, length, original_length, Some(ticks))
         };
         let Some(described) = self.interfaces.get(interface as usize) else {
-            return Err(CaptureError::Interface {
-                offset: block.offset,
-                packet,
-                interface,
-            });
+            return Err(CaptureError::Interface { offset: block.offset, packet, interface });
         };
         let room = body.len().saturating_sub(data_start);
         if length as usize > room {
-            return Err(CaptureError::PacketLength {
-                offset: block.offset,
-                packet,
-                length,
-                room,
-            });
+            return Err(CaptureError::PacketLength { offset: block.offset, packet, length, room });
         }
         let start = BLOCK_HEADER + data_start;
-        let data = Range {
-            start,
-            end: start + length as usize,
-        };
+        let data = Range { start, end: start + length as usize };
         let body_end = BLOCK_HEADER + body.len();
-        let options_start = if block.kind == SIMPLE_PACKET {
-            body_end
-        } else {
-            start + padded(length as usize)
-        };
+        let options_start = if block.kind == SIMPLE_PACKET { body_end } else { start + padded(length as usize) };
         Ok(Located {
             data,
             options: options_start.min(body_end)..body_end,
@@ -367,11 +274,7 @@ impl Block {
         if trailer == self.length {
             return Ok(());
         }
-        Err(CaptureError::BlockTrailer {
-            offset: self.offset,
-            length: self.length,
-            trailer,
-        })
+        Err(CaptureError::BlockTrailer { offset: self.offset, length: self.length, trailer })
     }
 }
 
@@ -386,13 +289,9 @@ impl Clock {
             ticks * 10_u128.pow(9 - exponent)
         } else {
             // Beyond what a u128 holds, a tick is so short that 2^64 of them are no nanosecond.
-            10_u128
-                .checked_pow(exponent - 9)
-                .map_or(0, |divisor| ticks / divisor)
+            10_u128.checked_pow(exponent - 9).map_or(0, |divisor| ticks / divisor)
         };
         // At most 2^94, so the sum stays far inside of an i128.
-        Time::saturating_from(
-            nanoseconds.cast_signed() + i128::from(self.offset_seconds) * i128::from(Time::SECOND),
-        )
+        Time::saturating_from(nanoseconds.cast_signed() + i128::from(self.offset_seconds) * i128::from(Time::SECOND))
     }
 }

@@ -19,6 +19,8 @@ pub struct CaptureReader<R> {
     packets: u64,
     /// Bytes of the window that belong to the packet given last.
     done: usize,
+    /// The next packet, when it was looked at but not given yet.
+    ahead: Option<Located>,
     stopped: bool,
 }
 
@@ -54,54 +56,49 @@ impl<R: Read> CaptureReader<R> {
         } else {
             return Err(not_a_capture(window.bytes()));
         };
-        Ok(Self {
-            window,
-            format,
-            packets: 0,
-            done: 0,
-            stopped: false,
-        })
+        Ok(Self { window, format, packets: 0, done: 0, ahead: None, stopped: false })
     }
 
     /// The next packet, or None at the end.
     ///
     /// # Errors
     /// Once, at the place where the file is damaged or cannot be read; after that there are no more packets.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "a packet borrows from the reader, which Iterator cannot say"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "a packet borrows from the reader, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
-        if self.stopped {
-            return Ok(None);
-        }
-        self.window.consume(self.done);
-        self.done = 0;
-        let number = self.packets + 1;
-        let located = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.window, number),
-            Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number),
-        };
-        let Ok(Some(located)) = located else {
-            self.stopped = true;
-            return located.map(|_| None);
-        };
-        self.packets = number;
+        self.peek_time()?;
+        let Some(located) = self.ahead.take() else { return Ok(None) };
+        self.packets += 1;
         self.done = located.total;
         let bytes = self.window.bytes();
         let data = bytes.get(located.data).unwrap_or_default();
         Ok(Some(Packet {
-            number,
+            number: self.packets,
             time: located.time,
             interface: located.interface,
             link: located.link,
             data,
             original_length: located.original_length.max(data.len() as u32),
-            comments: Comments::new(
-                bytes.get(located.options).unwrap_or_default(),
-                located.order,
-            ),
+            comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order),
         }))
+    }
+
+    /// The time of the next packet, or None at the end: to read several captures in order of time.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::next`].
+    pub fn peek_time(&mut self) -> Result<Option<Time>, CaptureError> {
+        if self.ahead.is_none() && !self.stopped {
+            self.window.consume(self.done);
+            self.done = 0;
+            let number = self.packets + 1;
+            let located = match &mut self.format {
+                Format::Pcap(pcap) => pcap.next(&mut self.window, number),
+                Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number),
+            };
+            self.stopped = !matches!(located, Ok(Some(_)));
+            self.ahead = located?;
+        }
+        Ok(self.ahead.as_ref().map(|located| located.time))
     }
 
     /// Packets given so far.
@@ -118,13 +115,7 @@ impl<R: Read> CaptureReader<R> {
 /// Says what an input that is not a capture looks like.
 #[cold]
 fn not_a_capture(bytes: &[u8]) -> CaptureError {
-    const KEY_LOG: [&[u8]; 5] = [
-        b"CLIENT_",
-        b"SERVER_",
-        b"EXPORTER_SECRET ",
-        b"EARLY_EXPORTER_",
-        b"# SSL/TLS secrets",
-    ];
+    const KEY_LOG: [&[u8]; 5] = [b"CLIENT_", b"SERVER_", b"EXPORTER_SECRET ", b"EARLY_EXPORTER_", b"# SSL/TLS secrets"];
     let looks_like = match bytes {
         [] => return CaptureError::Empty,
         [0x1f, 0x8b, ..] => "gzip",
@@ -133,9 +124,7 @@ fn not_a_capture(bytes: &[u8]) -> CaptureError {
         [b'B', b'Z', b'h', ..] => "bzip2",
         [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz",
         [b'P', b'K', 3, 4, ..] => "a zip archive",
-        [0x34, 0xcd, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0xcd, 0x34, ..] => {
-            "the modified pcap format of old Linux tools"
-        }
+        [0x34, 0xcd, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0xcd, 0x34, ..] => "the modified pcap format of old Linux tools",
         [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
         [0x7f, b'E', b'L', b'F', ..] => "a program",
         _ if KEY_LOG.iter().any(|start| bytes.starts_with(start)) => "a TLS key log",
@@ -155,8 +144,5 @@ fn is_text(bytes: &[u8]) -> bool {
         }
         Err(_) => return false,
     };
-    !text.is_empty()
-        && !text
-            .chars()
-            .any(|c| c.is_control() && !c.is_ascii_whitespace())
+    !text.is_empty() && !text.chars().any(|c| c.is_control() && !c.is_ascii_whitespace())
 }

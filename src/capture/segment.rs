@@ -113,8 +113,7 @@ fn network_layer<'a>(packet: &Packet<'a>) -> Result<&'a [u8], NoSegment> {
         LinkType::ETHERNET => ether_payload(data, 12),
         LinkType::LINUX_SLL => ether_payload(data, 14),
         LinkType::LINUX_SLL2 => {
-            let (&[protocol_0, protocol_1], _) =
-                data.split_first_chunk().ok_or(NoSegment::Broken)?;
+            let (&[protocol_0, protocol_1], _) = data.split_first_chunk().ok_or(NoSegment::Broken)?;
             let payload = data.get(20..).ok_or(NoSegment::Broken)?;
             untagged(u16::from_be_bytes([protocol_0, protocol_1]), payload)
         }
@@ -124,15 +123,9 @@ fn network_layer<'a>(packet: &Packet<'a>) -> Result<&'a [u8], NoSegment> {
             let known = [u32::from_be_bytes(family), u32::from_le_bytes(family)]
                 .iter()
                 .any(|family| ADDRESS_FAMILIES.contains(family));
-            if known {
-                Ok(payload)
-            } else {
-                Err(NoSegment::NotTcp)
-            }
+            if known { Ok(payload) } else { Err(NoSegment::NotTcp) }
         }
-        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => {
-            Ok(data)
-        }
+        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => Ok(data),
         LinkType(number) => Err(NoSegment::LinkType(number)),
     }
 }
@@ -148,8 +141,7 @@ fn ether_payload(data: &[u8], position: usize) -> Result<&[u8], NoSegment> {
 fn untagged(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoSegment> {
     let (mut ether_type, mut payload) = (ether_type, payload);
     while ETHER_VLAN.contains(&ether_type) {
-        let (&[_, _, next_0, next_1], rest) =
-            payload.split_first_chunk().ok_or(NoSegment::Broken)?;
+        let (&[_, _, next_0, next_1], rest) = payload.split_first_chunk().ok_or(NoSegment::Broken)?;
         ether_type = u16::from_be_bytes([next_0, next_1]);
         payload = rest;
     }
@@ -174,13 +166,7 @@ fn ip_packet<'a>(packet: &Packet<'a>, bytes: &'a [u8]) -> Result<Segment<'a>, No
     match payload.ip_number {
         ip_number::TCP => {
             let missing = missing_bytes(packet, &ip, bytes)?;
-            tcp_segment(
-                packet,
-                ip.source_addr(),
-                ip.destination_addr(),
-                payload.payload,
-                missing,
-            )
+            tcp_segment(packet, ip.source_addr(), ip.destination_addr(), payload.payload, missing)
         }
         _ => Err(NoSegment::NotTcp),
     }
@@ -189,23 +175,14 @@ fn ip_packet<'a>(packet: &Packet<'a>, bytes: &'a [u8]) -> Result<Segment<'a>, No
 /// How many bytes of the IP packet are not in the capture.
 fn missing_bytes(packet: &Packet<'_>, ip: &LaxIpSlice<'_>, bytes: &[u8]) -> Result<u32, NoSegment> {
     let (claimed, header) = match ip {
-        LaxIpSlice::Ipv4(ip) => (
-            usize::from(ip.header().total_len()),
-            ip.header().slice().len(),
-        ),
+        LaxIpSlice::Ipv4(ip) => (usize::from(ip.header().total_len()), ip.header().slice().len()),
         LaxIpSlice::Ipv6(ip) => (usize::from(ip.header().payload_length()), 0),
     };
     let payload = ip.payload();
     if claimed == 0 && payload.len_source == LenSource::Slice {
         // Captured before segmentation offload filled the length in: only the capture knows how long the packet was.
-        let missing = packet
-            .original_length
-            .saturating_sub(packet.data.len() as u32);
-        return if missing <= LONGEST_WITHOUT_LENGTH {
-            Ok(missing)
-        } else {
-            Err(NoSegment::Broken)
-        };
+        let missing = packet.original_length.saturating_sub(packet.data.len() as u32);
+        return if missing <= LONGEST_WITHOUT_LENGTH { Ok(missing) } else { Err(NoSegment::Broken) };
     }
     if claimed < header {
         return Err(NoSegment::Broken);
@@ -213,11 +190,7 @@ fn missing_bytes(packet: &Packet<'_>, ip: &LaxIpSlice<'_>, bytes: &[u8]) -> Resu
     if !payload.incomplete {
         return Ok(0);
     }
-    let expected = if header == 0 {
-        etherparse::Ipv6Header::LEN + claimed
-    } else {
-        claimed
-    };
+    let expected = if header == 0 { etherparse::Ipv6Header::LEN + claimed } else { claimed };
     Ok(expected.saturating_sub(bytes.len()) as u32)
 }
 
@@ -236,23 +209,7 @@ fn tcp_segment<'a>(
 
     let (fixed, _) = bytes.split_first_chunk::<20>().ok_or(NoSegment::Broken)?;
     // RFC 9293, section 3.1; window, checksum and urgent pointer are not needed.
-    let &[
-        p0,
-        p1,
-        p2,
-        p3,
-        s0,
-        s1,
-        s2,
-        s3,
-        a0,
-        a1,
-        a2,
-        a3,
-        offset,
-        flags,
-        ..,
-    ] = fixed;
+    let &[p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] = fixed;
     let header = usize::from(offset >> 4) * 4;
     if header < fixed.len() {
         return Err(NoSegment::Broken);

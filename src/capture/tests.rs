@@ -14,10 +14,7 @@ struct PcapFile {
 
 impl PcapFile {
     fn new(big: bool, magic: u32, snap_length: u32, link: u32) -> Self {
-        let mut file = Self {
-            big,
-            bytes: Vec::new(),
-        };
+        let mut file = Self { big, bytes: Vec::new() };
         file.u32(magic);
         if big {
             file.bytes.extend([0, 2, 0, 4]);
@@ -31,20 +28,10 @@ impl PcapFile {
     }
 
     fn u32(&mut self, value: u32) {
-        self.bytes.extend(if self.big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        });
+        self.bytes.extend(if self.big { value.to_be_bytes() } else { value.to_le_bytes() });
     }
 
-    fn record(
-        &mut self,
-        seconds: u32,
-        fraction: u32,
-        data: &[u8],
-        original_length: u32,
-    ) -> &mut Self {
+    fn record(&mut self, seconds: u32, fraction: u32, data: &[u8], original_length: u32) -> &mut Self {
         for word in [seconds, fraction, data.len() as u32, original_length] {
             self.u32(word);
         }
@@ -61,26 +48,15 @@ struct PcapNgFile {
 
 impl PcapNgFile {
     fn new() -> Self {
-        Self {
-            big: false,
-            bytes: Vec::new(),
-        }
+        Self { big: false, bytes: Vec::new() }
     }
 
     fn word(&self, value: u32) -> [u8; 4] {
-        if self.big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self.big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
     fn half(&self, value: u16) -> [u8; 2] {
-        if self.big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self.big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
     fn block(&mut self, kind: u32, body: &[u8]) -> &mut Self {
@@ -124,22 +100,10 @@ impl PcapNgFile {
         self.block(1, &body)
     }
 
-    fn enhanced(
-        &mut self,
-        interface: u32,
-        ticks: u64,
-        data: &[u8],
-        options: &[(u16, &[u8])],
-    ) -> &mut Self {
+    fn enhanced(&mut self, interface: u32, ticks: u64, data: &[u8], options: &[(u16, &[u8])]) -> &mut Self {
         let mut body = Vec::new();
         let length = data.len() as u32;
-        for word in [
-            interface,
-            (ticks >> 32) as u32,
-            ticks as u32,
-            length,
-            length + 5,
-        ] {
+        for word in [interface, (ticks >> 32) as u32, ticks as u32, length, length + 5] {
             body.extend(self.word(word));
         }
         body.extend(data);
@@ -211,35 +175,14 @@ fn times_are_written_as_rfc_3339() {
 
 #[test]
 fn pcap_is_read_in_both_byte_orders_and_both_precisions() {
-    for (big, magic, unit) in [
-        (false, 0xa1b2_c3d4, 1000),
-        (true, 0xa1b2_c3d4, 1000),
-        (false, 0xa1b2_3c4d, 1),
-        (true, 0xa1b2_3c4d, 1),
-    ] {
+    for (big, magic, unit) in
+        [(false, 0xa1b2_c3d4, 1000), (true, 0xa1b2_c3d4, 1000), (false, 0xa1b2_3c4d, 1), (true, 0xa1b2_3c4d, 1)]
+    {
         let mut file = PcapFile::new(big, magic, 0, 1);
-        file.record(10, 7, b"abc", 60)
-            .record(4_000_000_000, 999, b"", 0)
-            .record(11, 0, b"defg", 2);
+        file.record(10, 7, b"abc", 60).record(4_000_000_000, 999, b"", 0).record(11, 0, b"defg", 2);
         let expected = [
-            (
-                1,
-                10_000_000_000 + 7 * unit,
-                0,
-                1,
-                b"abc".to_vec(),
-                60,
-                vec![],
-            ),
-            (
-                2,
-                4_000_000_000_000_000_000 + 999 * unit,
-                0,
-                1,
-                vec![],
-                0,
-                vec![],
-            ),
+            (1, 10_000_000_000 + 7 * unit, 0, 1, b"abc".to_vec(), 60, vec![]),
+            (2, 4_000_000_000_000_000_000 + 999 * unit, 0, 1, vec![], 0, vec![]),
             // An original length below what was kept is not believed.
             (3, 11_000_000_000, 0, 1, b"defg".to_vec(), 4, vec![]),
         ];
@@ -261,17 +204,10 @@ fn a_pcap_cut_anywhere_gives_what_is_before_and_one_error() {
         assert_eq!(packets.len(), usize::from(end >= second), "{end}");
         let complete = end == 24 || end == second;
         assert_eq!(error.is_none(), complete, "{end}: {error:?}");
-        assert_eq!(
-            error.is_some_and(|error| error.is_unreadable()),
-            end < 24,
-            "{end}"
-        );
+        assert_eq!(error.is_some_and(|error| error.is_unreadable()), end < 24, "{end}");
     }
     let error = read_all(&file.bytes[..second + 16 + 40]).1.unwrap();
-    assert_eq!(
-        error.to_string(),
-        "cut short at byte 126: the record of packet 2 has 40 of 50 bytes"
-    );
+    assert_eq!(error.to_string(), "cut short at byte 126: the record of packet 2 has 40 of 50 bytes");
 }
 
 #[test]
@@ -284,17 +220,7 @@ fn absurd_record_lengths_are_damage() {
     let (packets, error) = read_all(&file.bytes[..]);
     assert_eq!(packets.len(), 1);
     let error = error.unwrap();
-    assert!(
-        matches!(
-            error,
-            CaptureError::RecordLength {
-                offset: 41,
-                packet: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, CaptureError::RecordLength { offset: 41, packet: 2, .. }), "{error}");
     assert!(!error.is_unreadable());
 }
 
@@ -302,30 +228,12 @@ fn absurd_record_lengths_are_damage() {
 fn what_is_no_capture_is_named() {
     for (bytes, text) in [
         (&b""[..], "the file is empty"),
-        (
-            b"\x1f\x8b\x08\x00",
-            "not a pcap or pcapng file: it looks like gzip",
-        ),
-        (
-            b"\x28\xb5\x2f\xfd\x04",
-            "not a pcap or pcapng file: it looks like zstd",
-        ),
-        (
-            b"CLIENT_RANDOM 00 11",
-            "not a pcap or pcapng file: it looks like a TLS key log",
-        ),
-        (
-            "Grüße\n".as_bytes(),
-            "not a pcap or pcapng file: it looks like text",
-        ),
-        (
-            b"\x00\x01\x02\x03",
-            "not a pcap or pcapng file: it looks like none of the formats known",
-        ),
-        (
-            b"\xd4\xc3\xb2\xa1\x02\x00",
-            "cut short at byte 6: the file header has 6 of 24 bytes",
-        ),
+        (b"\x1f\x8b\x08\x00", "not a pcap or pcapng file: it looks like gzip"),
+        (b"\x28\xb5\x2f\xfd\x04", "not a pcap or pcapng file: it looks like zstd"),
+        (b"CLIENT_RANDOM 00 11", "not a pcap or pcapng file: it looks like a TLS key log"),
+        ("Grüße\n".as_bytes(), "not a pcap or pcapng file: it looks like text"),
+        (b"\x00\x01\x02\x03", "not a pcap or pcapng file: it looks like none of the formats known"),
+        (b"\xd4\xc3\xb2\xa1\x02\x00", "cut short at byte 6: the file header has 6 of 24 bytes"),
     ] {
         let error = read_all(bytes).1.unwrap();
         assert_eq!(error.to_string(), text);
@@ -346,10 +254,7 @@ fn a_read_error_keeps_its_cause() {
     let (packets, error) = read_all(io::Read::chain(&file.bytes[..], Broken));
     assert_eq!(packets.len(), 1);
     let error = error.unwrap();
-    assert_eq!(
-        error.to_string(),
-        "reading failed at byte 41: the disk is on fire"
-    );
+    assert_eq!(error.to_string(), "reading failed at byte 41: the disk is on fire");
     assert!(std::error::Error::source(&error).is_some());
 }
 
@@ -360,18 +265,9 @@ fn pcapng_has_sections_interfaces_clocks_and_comments() {
         .interface(1, 0, &[])
         .interface(101, 0, &[(9, &[9])])
         // 2^-10 s, an hour ahead.
-        .interface(
-            113,
-            0,
-            &[(2, b"eth0"), (9, &[0x8a]), (14, &3600_i64.to_le_bytes())],
-        )
+        .interface(113, 0, &[(2, b"eth0"), (9, &[0x8a]), (14, &3600_i64.to_le_bytes())])
         .block(0x0000_0bad, b"custom blocks and the like are passed over")
-        .enhanced(
-            0,
-            1_500_000,
-            b"one",
-            &[(1, b"first comment"), (2, &[0; 4]), (1, b"second")],
-        )
+        .enhanced(0, 1_500_000, b"one", &[(1, b"first comment"), (2, &[0; 4]), (1, b"second")])
         .enhanced(1, 1_500_000_001, b"two2", &[])
         .enhanced(2, 1536, b"three", &[]);
     // The obsolete Packet Block: interface, drops, time, lengths, data.
@@ -384,43 +280,25 @@ fn pcapng_has_sections_interfaces_clocks_and_comments() {
     let mut simple = 9_u32.to_le_bytes().to_vec();
     simple.extend(b"simple");
     file.block(3, &simple);
-    file.section(true)
-        .interface(228, 4, &[(9, &[12]), (14, &(-1_i64).to_be_bytes())])
-        .enhanced(
-            0,
-            2_000_000_000_999,
-            b"big",
-            &[(1, b"in the other byte order")],
-        );
+    file.section(true).interface(228, 4, &[(9, &[12]), (14, &(-1_i64).to_be_bytes())]).enhanced(
+        0,
+        2_000_000_000_999,
+        b"big",
+        &[(1, b"in the other byte order")],
+    );
     let mut simple = 1000_u32.to_be_bytes().to_vec();
     simple.extend(b"simp");
     file.block(3, &simple);
 
     let text = |bytes: &[u8]| bytes.to_vec();
     let expected: Vec<ReadPacket> = vec![
-        (
-            1,
-            1_500_000_000,
-            0,
-            1,
-            text(b"one"),
-            8,
-            vec!["first comment".into(), "second".into()],
-        ),
+        (1, 1_500_000_000, 0, 1, text(b"one"), 8, vec!["first comment".into(), "second".into()]),
         (2, 1_500_000_001, 1, 101, text(b"two2"), 9, vec![]),
         (3, 3_601_500_000_000, 2, 113, text(b"three"), 10, vec![]),
         (4, 42, 1, 101, text(b"pb"), 1500, vec![]),
         // Without a length of its own, a Simple Packet Block has the original length or the room that is there.
         (5, 42, 0, 1, text(b"simple\0\0"), 9, vec![]),
-        (
-            6,
-            1_000_000_000,
-            3,
-            228,
-            text(b"big"),
-            8,
-            vec!["in the other byte order".into()],
-        ),
+        (6, 1_000_000_000, 3, 228, text(b"big"), 8, vec!["in the other byte order".into()]),
         (7, 1_000_000_000, 3, 228, text(b"simp"), 1000, vec![]),
     ];
     let (packets, error) = read_all(&file.bytes[..]);
@@ -441,35 +319,21 @@ fn times_before_1970_and_beyond_the_range_are_held() {
         .enhanced(1, u64::MAX, b"", &[])
         .enhanced(2, u64::MAX, b"", &[])
         .enhanced(3, u64::MAX, b"", &[]);
-    let times: Vec<_> = read_all(&file.bytes[..])
-        .0
-        .into_iter()
-        .map(|packet| packet.1)
-        .collect();
+    let times: Vec<_> = read_all(&file.bytes[..]).0.into_iter().map(|packet| packet.1).collect();
     assert_eq!(times, [i64::MIN, i64::MAX, 0, 0]);
 }
 
 #[test]
 fn damaged_pcapng_gives_what_is_before_and_one_error() {
     let mut file = PcapNgFile::new();
-    file.section(false)
-        .interface(1, 0, &[])
-        .enhanced(0, 0, b"data", &[]);
+    file.section(false).interface(1, 0, &[]).enhanced(0, 0, b"data", &[]);
     let whole = file.bytes.clone();
     let block = whole.len() - 36;
     for end in 0..whole.len() {
         let (packets, error) = read_all(&whole[..end]);
         assert!(packets.is_empty());
-        assert_eq!(
-            error.is_none(),
-            end == 28 || end == block,
-            "{end}: {error:?}"
-        );
-        assert_eq!(
-            error.is_some_and(|error| error.is_unreadable()),
-            end < 28,
-            "{end}"
-        );
+        assert_eq!(error.is_none(), end == 28 || end == block, "{end}: {error:?}");
+        assert_eq!(error.is_some_and(|error| error.is_unreadable()), end < 28, "{end}");
     }
     let damage = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = [&whole[..], &whole[block..]].concat();

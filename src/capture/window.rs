@@ -16,13 +16,7 @@ pub(super) struct Window<R> {
 
 impl<R: Read> Window<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self {
-            reader,
-            buffer: vec![0; USUAL_SIZE],
-            start: 0,
-            end: 0,
-            offset: 0,
-        }
+        Self { reader, buffer: vec![0; USUAL_SIZE], start: 0, end: 0, offset: 0 }
     }
 
     /// The place of the window's first byte in the input.
@@ -78,11 +72,7 @@ impl<R: Read> Window<R> {
         }
         if self.end == self.buffer.len() {
             // Doubling: a length that the input only claims must not reserve what the input does not have.
-            let size = self
-                .buffer
-                .len()
-                .saturating_mul(2)
-                .min(wanted.max(USUAL_SIZE));
+            let size = self.buffer.len().saturating_mul(2).min(wanted.max(USUAL_SIZE));
             self.buffer.resize(size, 0);
         }
         loop {

@@ -44,7 +44,8 @@ pub(super) fn judge(catalog: &Catalog, bytes: &[u8], max_frame: u32, is_all: boo
     let there = bytes.get(..whole.min(bytes.len())).unwrap_or_default();
     let head = RequestHead::read(there.get(4..).unwrap_or_default());
     let Some(head) = head.filter(|head| head.client_id.is_none_or(is_name)) else {
-        let id_may_follow = there.len() < whole && client_id_length(there).is_some_and(|length| length <= LONGEST_CLIENT_ID);
+        let id_may_follow =
+            there.len() < whole && client_id_length(there).is_some_and(|length| length <= LONGEST_CLIENT_ID);
         return if id_may_follow { Verdict::NeedMore(there.len() + 1) } else { Verdict::No };
     };
     if there.len() < whole.min(ENOUGH) && !is_all {
@@ -76,6 +77,5 @@ fn client_id_length(bytes: &[u8]) -> Option<usize> {
 }
 
 fn is_name(bytes: &[u8]) -> bool {
-    bytes.len() <= LONGEST_CLIENT_ID
-        && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))
+    bytes.len() <= LONGEST_CLIENT_ID && std::str::from_utf8(bytes).is_ok_and(|text| !text.chars().any(char::is_control))
 }

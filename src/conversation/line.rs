@@ -50,8 +50,13 @@ const MAX_GUESS: usize = 1 << 20;
 
 impl Line {
     pub(super) fn new(connection: Connection, client: Direction, from_the_start: bool) -> Self {
-        let mut line =
-            Self { connection, client, requests: Framer::default(), responses: Framer::default(), talk: Talk::default() };
+        let mut line = Self {
+            connection,
+            client,
+            requests: Framer::default(),
+            responses: Framer::default(),
+            talk: Talk::default(),
+        };
         if !from_the_start {
             line.requests.state = State::Lost;
             line.responses.state = State::Lost;
@@ -126,7 +131,13 @@ impl Line {
     }
 
     /// Tells the messages that lie whole in the bytes, and gives how many bytes are used up.
-    fn cut<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side, bytes: &[u8], start: u64) -> usize {
+    fn cut<'p, S: MessageSink<'p>>(
+        &mut self,
+        shared: &mut Shared<'p, S>,
+        side: Side,
+        bytes: &[u8],
+        start: u64,
+    ) -> usize {
         let mut at = 0;
         loop {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -143,17 +154,17 @@ impl Line {
                     at += step as usize;
                 }
                 State::Framed => {
-                    let Some(size) = frame_size(rest) else {
+                    let Some(length) = frame_size(rest) else {
                         framer.needed = 4;
                         return at;
                     };
-                    if !(least..=shared.options.max_frame).contains(&size) {
+                    if !(least..=shared.options.max_frame).contains(&length) {
                         framer.state = State::Lost;
                         shared.counters.absurd_sizes += 1;
                         continue;
                     }
-                    let Some(frame) = rest.get(..size as usize + 4) else {
-                        framer.needed = size as usize + 4;
+                    let Some(frame) = rest.get(..length as usize + 4) else {
+                        framer.needed = length as usize + 4;
                         return at;
                     };
                     self.frame(shared, side, frame, start + at as u64, 0);
@@ -161,7 +172,7 @@ impl Line {
                 }
                 State::Lost => {
                     let found = match side {
-                        Side::Request => self.find_request(shared, rest),
+                        Side::Request => find_request(shared, rest),
                         Side::Response => self.find_response(shared, rest, start + at as u64),
                     };
                     let framer = self.framer(side);
@@ -179,25 +190,14 @@ impl Line {
         }
     }
 
-    /// Where the next request begins that is certain; else how many bytes are of no use.
-    fn find_request<'p, S>(&self, shared: &Shared<'p, S>, bytes: &[u8]) -> Result<usize, usize> {
-        let mut waiting = None;
-        for at in 0..bytes.len() {
-            match judge(shared.catalog, bytes.get(at..).unwrap_or_default(), shared.options.max_frame, false) {
-                Verdict::Yes => return Ok(at),
-                Verdict::NeedMore(_) => waiting = waiting.or(Some(at)),
-                Verdict::Maybe | Verdict::No => {}
-            }
-        }
-        Err(waiting.unwrap_or(bytes.len()).max(bytes.len().saturating_sub(MAX_LOST)))
-    }
-
     /// Where the next response begins that is certain: one that is awaited and fits, or, at the start of a segment, one
     /// that fits a single API.
-    fn find_response<'p, S>(&self, shared: &Shared<'p, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
+    fn find_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
         for at in 0..bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
-            let Some(size) = frame_size(rest).filter(|size| (4..=shared.options.max_frame).contains(size)) else { continue };
+            let Some(size) = frame_size(rest).filter(|size| (4..=shared.options.max_frame).contains(size)) else {
+                continue;
+            };
             let Some(frame) = rest.get(..size as usize + 4) else { continue };
             let Some(correlation) = correlation_of(frame) else { continue };
             let certain = match self.talk.asked(correlation) {
@@ -231,8 +231,8 @@ impl Line {
         let left = match framer.state {
             State::Skipping(left) => Some(left),
             State::Framed => {
-                let size = frame_size(&kept).filter(|size| *size <= shared.options.max_frame);
-                size.map(|size| u64::from(size) + 4 - kept.len() as u64)
+                let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
+                length.map(|length| u64::from(length) + 4 - kept.len() as u64)
             }
             State::Lost => None,
         };
@@ -255,9 +255,9 @@ impl Line {
             let framer = self.framer(side);
             let kept = std::mem::take(&mut framer.buffer);
             let (start, state) = (framer.start, framer.state);
-            let size = frame_size(&kept).filter(|size| *size <= shared.options.max_frame);
-            if let Some(size) = size.filter(|_| state == State::Framed && kept.len() >= 8) {
-                let left = (u64::from(size) + 4).saturating_sub(kept.len() as u64);
+            let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
+            if let Some(length) = length.filter(|_| state == State::Framed && kept.len() >= 8) {
+                let left = (u64::from(length) + 4).saturating_sub(kept.len() as u64);
                 self.frame(shared, side, &kept, start, left);
             }
         }
@@ -285,9 +285,10 @@ impl Line {
 
     fn request<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         if self.talk.tokens {
-            self.talk.tokens = judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
+            self.talk.tokens =
+                judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
-                let index = self.tell(shared, frame, token(Side::Request, frame.gap), None);
+                let index = self.tell(shared, frame, &token(Side::Request, frame.gap), None);
                 self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None });
                 return;
             }
@@ -297,13 +298,13 @@ impl Line {
             let header = shared.catalog.header(Side::Request, 1);
             let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.gap as u32 };
             let subject = Subject::Api { key: None, version: None, correlation: None };
-            self.tell(shared, frame, Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
+            self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
             return;
         };
         let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
         let subject =
             Subject::Api { key: Some(head.key), version: Some(head.version), correlation: Some(head.correlation) };
-        let index = self.tell(shared, frame, Told { subject, fit, client_id: head.client_id }, None);
+        let index = self.tell(shared, frame, &Told { subject, fit, client_id: head.client_id }, None);
         if head.key == ApiKey::PRODUCE && is_unacknowledged(&fit.reading, frame.bytes) {
             return;
         }
@@ -319,7 +320,7 @@ impl Line {
     fn response<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         if self.talk.held.is_empty() {
             if let Some(pending) = self.talk.answer_token() {
-                self.tell(shared, frame, token(Side::Response, frame.gap), Some(&pending));
+                self.tell(shared, frame, &token(Side::Response, frame.gap), Some(&pending));
                 return;
             }
             if let Some(pending) = correlation_of(frame.bytes).and_then(|correlation| self.talk.answer(correlation)) {
@@ -373,7 +374,7 @@ impl Line {
         // The fallback of ApiVersions is of version 0, whatever was asked.
         let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
         let subject = Subject::Api { key: Some(key), version: Some(version), correlation: Some(correlation) };
-        self.tell(shared, frame, Told { subject, fit, client_id: pending.client_id.as_deref() }, Some(pending));
+        self.tell(shared, frame, &Told { subject, fit, client_id: pending.client_id.as_deref() }, Some(pending));
     }
 
     /// A response whose request was not seen: read with the one API whose plan takes it whole, else not at all.
@@ -390,7 +391,7 @@ impl Line {
         let version = plan.map(|plan| plan.version);
         let subject = Subject::Api { key, version, correlation: correlation_of(frame.bytes) };
         let frame = Frame { guessed: frame.guessed || plan.is_some(), ..frame };
-        self.tell(shared, frame, Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
+        self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
     }
 
     /// Tells the sink and gives the message's number.
@@ -398,7 +399,7 @@ impl Line {
         &self,
         shared: &mut Shared<'p, S>,
         frame: Frame<'_>,
-        told: Told<'_, 'p>,
+        told: &Told<'_, 'p>,
         pending: Option<&Pending>,
     ) -> u64 {
         shared.counters.messages += 1;
@@ -457,4 +458,17 @@ fn is_unacknowledged(reading: &Reading<'_>, frame: &[u8]) -> bool {
     let mut acks = Acks::default();
     dissect(reading, frame, &mut acks);
     acks.0 == Some(0)
+}
+
+/// Where the next request begins that is certain; else how many bytes are of no use.
+fn find_request<S>(shared: &Shared<'_, S>, bytes: &[u8]) -> Result<usize, usize> {
+    let mut waiting = None;
+    for at in 0..bytes.len() {
+        match judge(shared.catalog, bytes.get(at..).unwrap_or_default(), shared.options.max_frame, false) {
+            Verdict::Yes => return Ok(at),
+            Verdict::NeedMore(_) => waiting = waiting.or(Some(at)),
+            Verdict::Maybe | Verdict::No => {}
+        }
+    }
+    Err(waiting.unwrap_or(bytes.len()).max(bytes.len().saturating_sub(MAX_LOST)))
 }

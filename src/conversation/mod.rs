@@ -18,10 +18,12 @@ mod framer;
 mod judge;
 mod line;
 mod message;
+mod session;
 mod talk;
 mod tracker;
 
 pub use message::{Exchange, Message, Subject};
+pub use session::Session;
 pub use tracker::{Conversations, Counters, MessageSink, Options};
 
 #[cfg(test)]

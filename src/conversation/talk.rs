@@ -61,7 +61,8 @@ impl Talk {
     /// Takes the request that a response with this correlation id answers. Requests before it were never answered:
     /// a broker answers in order.
     pub(super) fn answer(&mut self, correlation: i32) -> Option<Pending> {
-        let answers = |request: &Pending| matches!(request.call, Call::Api { correlation: asked, .. } if asked == correlation);
+        let answers =
+            |request: &Pending| matches!(request.call, Call::Api { correlation: asked, .. } if asked == correlation);
         let place = self.pending.iter().position(answers)?;
         self.pending.drain(..place);
         self.pending.pop_front()

@@ -14,6 +14,11 @@ pub trait MessageSink<'p> {
     /// A message is complete, or as complete as it will be.
     fn message(&mut self, message: &Message<'_, 'p>);
 
+    /// A packet has a comment. Comments come before the messages that the packet completes.
+    fn comment(&mut self, packet: u64, text: &str) {
+        let _ = (packet, text);
+    }
+
     /// A connection is not Kafka, or not in the clear: `first` is what its initiator, or else the other side, sent first.
     fn foreign(&mut self, connection: &Connection, first: &[u8]) {
         let _ = (connection, first);
@@ -87,7 +92,8 @@ struct Undecided {
     connection: Connection,
     /// Whether the first byte of each stream is the first that was sent.
     from_the_start: bool,
-    sides: [Side; 2],
+    forward: Side,
+    backward: Side,
 }
 
 /// What one side has sent so far.
@@ -133,8 +139,12 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
         } else if ports.contains(&connection.initiator.port()) {
             State::Kafka(Box::new(self.shared.begin(*connection, Direction::Backward, connection.handshake)))
         } else {
-            let sides = [Side::default(), Side::default()];
-            State::Undecided(Box::new(Undecided { connection: *connection, from_the_start: connection.handshake, sides }))
+            State::Undecided(Box::new(Undecided {
+                connection: *connection,
+                from_the_start: connection.handshake,
+                forward: Side::default(),
+                backward: Side::default(),
+            }))
         };
         self.connections.insert(connection.id, state);
     }
@@ -200,17 +210,23 @@ impl State {
             Decision::Wait => {}
             Decision::Foreign => {
                 shared.counters.foreign += 1;
-                let first = undecided.sides.iter().map(|side| side.bytes.as_slice()).find(|bytes| !bytes.is_empty());
-                shared.sink.foreign(&undecided.connection, first.unwrap_or_default());
+                let (forward, backward) = (&undecided.forward.bytes, &undecided.backward.bytes);
+                shared.sink.foreign(&undecided.connection, if forward.is_empty() { backward } else { forward });
                 *self = Self::Foreign;
             }
             Decision::Kafka { client, at } => {
                 let mut line = shared.begin(undecided.connection, client, undecided.from_the_start);
-                let sides = std::mem::take(&mut undecided.sides);
-                let [forward, backward] = sides;
+                let forward = std::mem::take(&mut undecided.forward);
+                let backward = std::mem::take(&mut undecided.backward);
                 let (asked, answered) =
                     if client == Direction::Forward { (forward, backward) } else { (backward, forward) };
-                line.resume(shared, client, asked.bytes.get(at..).unwrap_or_default(), asked.start + at as u64, asked.pieces);
+                line.resume(
+                    shared,
+                    client,
+                    asked.bytes.get(at..).unwrap_or_default(),
+                    asked.start + at as u64,
+                    asked.pieces,
+                );
                 line.resume(shared, client.opposite(), &answered.bytes, answered.start, answered.pieces);
                 *self = Self::Kafka(Box::new(line));
             }
@@ -230,8 +246,15 @@ enum Decision {
 }
 
 impl Undecided {
+    fn side(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::Forward => &mut self.forward,
+            Direction::Backward => &mut self.backward,
+        }
+    }
+
     fn push(&mut self, direction: Direction, bytes: &[u8], origin: Origin) {
-        let side = &mut self.sides[index(direction)];
+        let side = self.side(direction);
         if side.bytes.is_empty() {
             side.start = origin.offset;
         }
@@ -243,16 +266,16 @@ impl Undecided {
     /// The bytes before a hole are of no use any more.
     fn lose(&mut self, direction: Direction, gap: Gap) {
         self.from_the_start = false;
-        self.sides[index(direction)] = Side { start: gap.offset + gap.missing, ..Side::default() };
+        *self.side(direction) = Side { start: gap.offset + gap.missing, ..Side::default() };
     }
 
-    fn decide<'p, S>(&mut self, shared: &Shared<'p, S>, is_all: bool) -> Decision {
+    fn decide<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         if self.from_the_start { self.decide_by_opening(shared, is_all) } else { self.decide_by_search(shared, is_all) }
     }
 
     /// The initiator's first bytes decide.
     fn decide_by_opening<S>(&self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
-        let [forward, backward] = &self.sides;
+        let (forward, backward) = (&self.forward, &self.backward);
         let kafka = Decision::Kafka { client: Direction::Forward, at: 0 };
         let is_broker = shared.brokers.contains(&self.connection.responder);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
@@ -269,7 +292,7 @@ impl Undecided {
     /// The first segment of either side that begins with a request decides.
     fn decide_by_search<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         for direction in [Direction::Forward, Direction::Backward] {
-            let side = &mut self.sides[index(direction)];
+            let side = self.side(direction);
             let bytes = &side.bytes;
             let mut found = None;
             side.candidates.retain(|&at| {
@@ -287,7 +310,7 @@ impl Undecided {
                 return Decision::Kafka { client: direction, at };
             }
         }
-        let is_hopeless = self.sides.iter().any(|side| side.bytes.len() > MAX_UNDECIDED);
+        let is_hopeless = [&self.forward, &self.backward].iter().any(|side| side.bytes.len() > MAX_UNDECIDED);
         if is_hopeless { Decision::Foreign } else { Decision::Wait }
     }
 }
@@ -297,11 +320,4 @@ fn answers(response: &[u8], request: &[u8]) -> bool {
     let fits = frame_size(response).is_some_and(|size| size >= 4);
     let correlation = response.get(4..8);
     fits && correlation.is_some() && correlation == request.get(8..12)
-}
-
-fn index(direction: Direction) -> usize {
-    match direction {
-        Direction::Forward => 0,
-        Direction::Backward => 1,
-    }
 }

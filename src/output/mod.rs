@@ -2,4 +2,7 @@
 
 pub mod describe;
 pub mod json;
+pub mod list;
+pub mod ndjson;
+pub mod tree_json;
 pub mod tree_text;

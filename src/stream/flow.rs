@@ -58,21 +58,9 @@ impl Key {
     pub(super) fn of(segment: &Segment<'_>) -> (Self, Side) {
         let (source, destination) = (segment.source, segment.destination);
         if source <= destination {
-            (
-                Self {
-                    low: source,
-                    high: destination,
-                },
-                Side::Low,
-            )
+            (Self { low: source, high: destination }, Side::Low)
         } else {
-            (
-                Self {
-                    low: destination,
-                    high: source,
-                },
-                Side::High,
-            )
+            (Self { low: destination, high: source }, Side::High)
         }
     }
 }
@@ -189,12 +177,7 @@ impl Flow {
     }
 
     /// Takes a segment of this connection.
-    pub(super) fn take<S: StreamSink>(
-        &mut self,
-        side: Side,
-        segment: &Segment<'_>,
-        out: &mut Output<'_, S>,
-    ) {
+    pub(super) fn take<S: StreamSink>(&mut self, side: Side, segment: &Segment<'_>, out: &mut Output<'_, S>) {
         self.packets += 1;
         self.recent = true;
         let direction = self.direction(side);
@@ -205,10 +188,7 @@ impl Flow {
         }
         let is_plain = !(segment.syn || segment.fin || segment.rst || segment.cut > 0);
         if is_plain && !self.waiting && !self.closed && half.is_next(segment.sequence) {
-            half.take_next(
-                segment.payload,
-                &mut out.stream(&mut self.teller, direction, self.packets),
-            );
+            half.take_next(segment.payload, &mut out.stream(&mut self.teller, direction, self.packets));
             return;
         }
         if self.closed {
@@ -227,17 +207,14 @@ impl Flow {
         for side in [self.initiator, self.initiator.opposite()] {
             let direction = self.direction(side);
             let (half, peer) = self.halves.of(side);
-            half.advance(
-                peer.seen,
-                &mut out.stream(&mut self.teller, direction, self.packets),
-            );
+            half.advance(peer.seen, &mut out.stream(&mut self.teller, direction, self.packets));
         }
         self.waiting = self.halves.are_waiting() || self.reset.is_some();
         if self.halves.are_finished() {
             self.close(Close::Finished, out);
         } else if let Some(reset) = self.reset {
-            let is_due = self.packets.saturating_sub(reset.packets) >= RESET_PACKETS
-                || out.time.since(reset.time) >= HOLE_TIME;
+            let is_due =
+                self.packets.saturating_sub(reset.packets) >= RESET_PACKETS || out.time.since(reset.time) >= HOLE_TIME;
             if is_due || !self.teller.numbered() && !self.halves.are_waiting() {
                 self.close(Close::Reset, out);
             }
@@ -249,10 +226,7 @@ impl Flow {
         for side in [self.initiator, self.initiator.opposite()] {
             let direction = self.direction(side);
             let (half, _) = self.halves.of(side);
-            half.flush(
-                GapCause::Limit,
-                &mut out.stream(&mut self.teller, direction, self.packets),
-            );
+            half.flush(GapCause::Limit, &mut out.stream(&mut self.teller, direction, self.packets));
         }
         self.advance(out);
     }
@@ -267,23 +241,14 @@ impl Flow {
             let (half, _) = self.halves.of(side);
             half.end(&mut out.stream(&mut self.teller, direction, self.packets));
         }
-        let how = if self.reset.is_some() && how != Close::Finished {
-            Close::Reset
-        } else {
-            how
-        };
+        let how = if self.reset.is_some() && how != Close::Finished { Close::Reset } else { how };
         self.teller.close(out.sink, how);
         self.closed = true;
         self.waiting = false;
         self.reset = None;
     }
 
-    fn take_slowly<S: StreamSink>(
-        &mut self,
-        side: Side,
-        segment: &Segment<'_>,
-        out: &mut Output<'_, S>,
-    ) {
+    fn take_slowly<S: StreamSink>(&mut self, side: Side, segment: &Segment<'_>, out: &mut Output<'_, S>) {
         let mut sequence = segment.sequence;
         if segment.syn {
             sequence = sequence.wrapping_add(1);
@@ -295,40 +260,23 @@ impl Flow {
         if segment.rst {
             // Its payload, if any, is a text for people (RFC 9293, 3.5.3), not a part of the stream.
             if half.is_near(sequence) && self.reset.is_none() {
-                self.reset = Some(Moment {
-                    packets,
-                    time: segment.time,
-                });
+                self.reset = Some(Moment { packets, time: segment.time });
             }
             return;
         }
         if has_data(segment) || segment.fin {
             let mut stream = out.stream(&mut self.teller, direction, packets);
-            half.take(
-                sequence,
-                segment.payload,
-                segment.cut,
-                segment.fin,
-                &mut stream,
-            );
+            half.take(sequence, segment.payload, segment.cut, segment.fin, &mut stream);
         }
     }
 
     /// The SYN says where its stream begins, its acknowledgment where the other does, and both who is who.
-    fn take_syn<S: StreamSink>(
-        &mut self,
-        side: Side,
-        segment: &Segment<'_>,
-        out: &mut Output<'_, S>,
-    ) {
+    fn take_syn<S: StreamSink>(&mut self, side: Side, segment: &Segment<'_>, out: &mut Output<'_, S>) {
         let is_answer = segment.acknowledgment.is_some();
         if !self.teller.opened() && !self.teller.connection.handshake {
             let connection = &mut self.teller.connection;
-            let (initiator, responder) = if is_answer {
-                (segment.destination, segment.source)
-            } else {
-                (segment.source, segment.destination)
-            };
+            let (initiator, responder) =
+                if is_answer { (segment.destination, segment.source) } else { (segment.source, segment.destination) };
             connection.initiator = initiator;
             connection.responder = responder;
             self.initiator = if is_answer { side.opposite() } else { side };
@@ -341,17 +289,11 @@ impl Flow {
         let packets = self.packets;
         let (half, peer) = self.halves.of(side);
         let teller = &mut self.teller;
-        half.begin_at(
-            segment.sequence.wrapping_add(1),
-            &mut out.stream(teller, direction, packets),
-        );
+        half.begin_at(segment.sequence.wrapping_add(1), &mut out.stream(teller, direction, packets));
         if let Some(acknowledgment) = segment.acknowledgment {
             teller.number(out.counters);
             if peer.is_unknown() {
-                peer.begin_at(
-                    acknowledgment,
-                    &mut out.stream(teller, direction.opposite(), packets),
-                );
+                peer.begin_at(acknowledgment, &mut out.stream(teller, direction.opposite(), packets));
             }
         }
     }
@@ -368,11 +310,7 @@ impl Flow {
     }
 
     fn direction(&self, side: Side) -> Direction {
-        if side == self.initiator {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        }
+        if side == self.initiator { Direction::Forward } else { Direction::Backward }
     }
 }
 

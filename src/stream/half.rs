@@ -119,11 +119,7 @@ impl Piece<'_> {
 
 impl<S> StreamOutput<'_, S> {
     fn arrival(&self) -> Arrival {
-        Arrival {
-            packet: self.packet,
-            time: self.time,
-            packets: self.packets,
-        }
+        Arrival { packet: self.packet, time: self.time, packets: self.packets }
     }
 }
 
@@ -167,11 +163,7 @@ impl Half {
             Begin::Certain => sequence == self.sequence_at(self.base),
             // Bytes between the SYN and the first that was seen may be lost.
             Begin::Open { .. } | Begin::Settled => {
-                let first = if self.has_begun() {
-                    self.base
-                } else {
-                    self.next
-                };
+                let first = if self.has_begun() { self.base } else { self.next };
                 u64::from(self.sequence_at(first).wrapping_sub(sequence)) <= WINDOW
             }
         }
@@ -203,11 +195,7 @@ impl Half {
 
     /// Tells the bytes of a segment for which [`Half::is_next`] holds.
     pub(super) fn take_next<S: StreamSink>(&mut self, bytes: &[u8], out: &mut StreamOutput<'_, S>) {
-        let origin = Origin {
-            packet: out.packet,
-            time: out.time,
-            offset: self.next - self.base,
-        };
+        let origin = Origin { packet: out.packet, time: out.time, offset: self.next - self.base };
         self.next += bytes.len() as u64;
         out.data(bytes, origin);
     }
@@ -231,27 +219,15 @@ impl Half {
                 out.counters.dropped_bytes += length;
                 return;
             } else {
-                self.place_start(
-                    sequence,
-                    Begin::Open {
-                        packets: out.packets,
-                        time: out.time,
-                    },
-                );
+                self.place_start(sequence, Begin::Open { packets: out.packets, time: out.time });
             }
         }
-        let Some(position) = self
-            .position(sequence)
-            .or_else(|| self.resume(sequence, length, out))
-        else {
+        let Some(position) = self.position(sequence).or_else(|| self.resume(sequence, length, out)) else {
             out.counters.dropped_bytes += bytes.len() as u64;
             return;
         };
         if fin && self.fin.is_none() && position + length >= self.next {
-            self.fin = Some(Fin {
-                position: position + length,
-                arrival: out.arrival(),
-            });
+            self.fin = Some(Fin { position: position + length, arrival: out.arrival() });
         }
         if length == 0 {
             return;
@@ -272,11 +248,7 @@ impl Half {
     }
 
     /// Does what the passing of packets and time asks for.
-    pub(super) fn advance<S: StreamSink>(
-        &mut self,
-        receiver_seen: bool,
-        out: &mut StreamOutput<'_, S>,
-    ) {
+    pub(super) fn advance<S: StreamSink>(&mut self, receiver_seen: bool, out: &mut StreamOutput<'_, S>) {
         if let Begin::Open { packets, time } = self.begin {
             let is_over = out.packets.saturating_sub(packets) >= BEGIN_PACKETS
                 || out.time.since(time) >= BEGIN_TIME
@@ -290,8 +262,8 @@ impl Half {
             self.give_up(GapCause::Limit, out);
         }
         while let Some((end, since)) = self.hole() {
-            let is_due = out.packets.saturating_sub(since.packets) >= HOLE_PACKETS
-                || out.time.since(since.time) >= HOLE_TIME;
+            let is_due =
+                out.packets.saturating_sub(since.packets) >= HOLE_PACKETS || out.time.since(since.time) >= HOLE_TIME;
             let is_acknowledged = self.acknowledged >= end || !receiver_seen;
             if !is_due || !is_acknowledged {
                 return;
@@ -321,8 +293,7 @@ impl Half {
 
     /// Where a segment lies that comes after the end: true when it is data that had been seen.
     pub(super) fn is_old(&self, sequence: u32) -> bool {
-        self.position(sequence)
-            .is_some_and(|position| position < self.next)
+        self.position(sequence).is_some_and(|position| position < self.next)
     }
 
     fn expected(&self) -> u32 {
@@ -352,12 +323,7 @@ impl Half {
 
     /// A segment far away: the stream goes on there when it continues another.
     #[cold]
-    fn resume<S: StreamSink>(
-        &mut self,
-        sequence: u32,
-        length: u64,
-        out: &mut StreamOutput<'_, S>,
-    ) -> Option<u64> {
+    fn resume<S: StreamSink>(&mut self, sequence: u32, length: u64, out: &mut StreamOutput<'_, S>) -> Option<u64> {
         if length == 0 {
             return None;
         }
@@ -374,12 +340,7 @@ impl Half {
     }
 
     /// Tells what is new of a segment while nothing is held.
-    fn take_in_order<S: StreamSink>(
-        &mut self,
-        position: u64,
-        piece: Piece<'_>,
-        out: &mut StreamOutput<'_, S>,
-    ) {
+    fn take_in_order<S: StreamSink>(&mut self, position: u64, piece: Piece<'_>, out: &mut StreamOutput<'_, S>) {
         let old = (self.next - position).min(piece.length());
         out.counters.retransmitted_bytes += old;
         let new = piece.part(old, piece.length());
@@ -390,21 +351,12 @@ impl Half {
     }
 
     /// Keeps what is new of a segment.
-    fn hold<S: StreamSink>(
-        &mut self,
-        position: u64,
-        piece: Piece<'_>,
-        out: &mut StreamOutput<'_, S>,
-    ) {
+    fn hold<S: StreamSink>(&mut self, position: u64, piece: Piece<'_>, out: &mut StreamOutput<'_, S>) {
         let end = position + piece.length();
         let mut at = position.max(self.next).min(end);
         out.counters.retransmitted_bytes += at - position;
         while at < end {
-            let before = self
-                .held
-                .range(..=at)
-                .next_back()
-                .map(|(&start, held)| (start, held));
+            let before = self.held.range(..=at).next_back().map(|(&start, held)| (start, held));
             if let Some((start, held)) = before
                 && start + held.length() > at
             {
@@ -417,17 +369,9 @@ impl Half {
                 at = overlap_end;
                 continue;
             }
-            let free_end = self
-                .held
-                .range(at..)
-                .next()
-                .map_or(end, |(&start, _)| start.min(end));
+            let free_end = self.held.range(at..).next().map_or(end, |(&start, _)| start.min(end));
             let new = piece.part(at - position, free_end - position);
-            let held = Held {
-                bytes: new.bytes.to_vec(),
-                cut: new.cut,
-                arrival: out.arrival(),
-            };
+            let held = Held { bytes: new.bytes.to_vec(), cut: new.cut, arrival: out.arrival() };
             self.held_bytes += held.cost();
             *out.held_bytes += held.cost();
             self.held.insert(at, held);
@@ -444,11 +388,7 @@ impl Half {
             let held = entry.remove();
             self.held_bytes = self.held_bytes.saturating_sub(held.cost());
             *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
-            let origin = Origin {
-                packet: held.arrival.packet,
-                time: held.arrival.time,
-                offset: self.next - self.base,
-            };
+            let origin = Origin { packet: held.arrival.packet, time: held.arrival.time, offset: self.next - self.base };
             self.next += held.bytes.len() as u64;
             out.data(&held.bytes, origin);
             self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);
@@ -479,12 +419,7 @@ impl Half {
         self.drain(out);
     }
 
-    fn skip_to<S: StreamSink>(
-        &mut self,
-        position: u64,
-        cause: GapCause,
-        out: &mut StreamOutput<'_, S>,
-    ) {
+    fn skip_to<S: StreamSink>(&mut self, position: u64, cause: GapCause, out: &mut StreamOutput<'_, S>) {
         let offset = self.next - self.base;
         let missing = position.saturating_sub(self.next);
         self.next += missing;

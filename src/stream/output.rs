@@ -2,9 +2,7 @@
 
 use crate::capture::Time;
 
-use super::{
-    Close, Connection, ConnectionId, Counters, Direction, Gap, GapCause, Limits, Origin, StreamSink,
-};
+use super::{Close, Connection, ConnectionId, Counters, Direction, Gap, GapCause, Limits, Origin, StreamSink};
 
 /// The packet at hand, and where results go.
 pub(super) struct Output<'a, S> {
@@ -49,11 +47,7 @@ pub(super) struct Teller {
 
 impl Teller {
     pub(super) fn new(connection: Connection) -> Self {
-        Self {
-            connection,
-            numbered: false,
-            opened: false,
-        }
+        Self { connection, numbered: false, opened: false }
     }
 
     pub(super) fn opened(&self) -> bool {
@@ -109,8 +103,7 @@ impl<S: StreamSink> StreamOutput<'_, S> {
         }
         self.teller.open(self.sink, self.counters);
         self.counters.delivered_bytes += bytes.len() as u64;
-        self.sink
-            .data(&self.teller.connection, self.direction, bytes, origin);
+        self.sink.data(&self.teller.connection, self.direction, bytes, origin);
     }
 
     pub(super) fn gap(&mut self, offset: u64, missing: u64, cause: GapCause) {
@@ -123,13 +116,7 @@ impl<S: StreamSink> StreamOutput<'_, S> {
             GapCause::Cut => self.counters.cut_bytes += missing,
             GapCause::NotCaptured | GapCause::Limit => self.counters.missing_bytes += missing,
         }
-        let gap = Gap {
-            offset,
-            missing,
-            cause,
-            packet: self.packet,
-            time: self.time,
-        };
+        let gap = Gap { offset, missing, cause, packet: self.packet, time: self.time };
         self.sink.gap(&self.teller.connection, self.direction, gap);
     }
 }

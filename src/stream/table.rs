@@ -111,21 +111,13 @@ impl Reassembler {
     }
 
     /// The slot of a segment's connection; None when the segment belongs to none and begins none.
-    fn slot<S: StreamSink>(
-        &mut self,
-        key: Key,
-        side: Side,
-        segment: &Segment<'_>,
-        sink: &mut S,
-    ) -> Option<u32> {
+    fn slot<S: StreamSink>(&mut self, key: Key, side: Side, segment: &Segment<'_>, sink: &mut S) -> Option<u32> {
         let known = if self.flow(self.last).is_some_and(|flow| flow.key == key) {
             Some(self.last)
         } else {
             self.index.get(&key).copied()
         };
-        let replaced = known
-            .and_then(|slot| self.flow(slot))
-            .is_some_and(|flow| flow.is_replaced_by(side, segment));
+        let replaced = known.and_then(|slot| self.flow(slot)).is_some_and(|flow| flow.is_replaced_by(side, segment));
         match known {
             Some(slot) if replaced => {
                 self.with_flow(slot, sink, |flow, out| flow.close(Close::Reused, out));
@@ -155,12 +147,7 @@ impl Reassembler {
     }
 
     /// Lets a connection do something, and puts it where it is found again if it waits or is idle now.
-    fn with_flow<S: StreamSink>(
-        &mut self,
-        slot: u32,
-        sink: &mut S,
-        act: impl FnOnce(&mut Flow, &mut Output<'_, S>),
-    ) {
+    fn with_flow<S: StreamSink>(&mut self, slot: u32, sink: &mut S, act: impl FnOnce(&mut Flow, &mut Output<'_, S>)) {
         let Some(place) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -228,11 +215,7 @@ impl Reassembler {
 
     /// Forgets a connection and frees its slot.
     fn forget(&mut self, slot: u32) {
-        if let Some(flow) = self
-            .slots
-            .get_mut(slot as usize)
-            .and_then(|place| place.flow.take())
-        {
+        if let Some(flow) = self.slots.get_mut(slot as usize).and_then(|place| place.flow.take()) {
             self.index.remove(&flow.key);
             self.free.push(slot);
         }
@@ -257,11 +240,7 @@ impl Reassembler {
     fn next_to_evict(&mut self) -> u32 {
         for _ in 0..2 * self.slots.len() {
             self.hand = (self.hand + 1) % self.slots.len();
-            match self
-                .slots
-                .get_mut(self.hand)
-                .and_then(|place| place.flow.as_mut())
-            {
+            match self.slots.get_mut(self.hand).and_then(|place| place.flow.as_mut()) {
                 Some(flow) if flow.recent && !flow.is_idle() => flow.recent = false,
                 _ => break,
             }

@@ -43,9 +43,7 @@ fn packet(link: LinkType, data: &[u8], original_length: u32) -> Packet<'_> {
 
 /// TCP after RFC 9293: ports 1000 and 9092, sequence 0x01020304, acknowledgment 0x05060708, four bytes of options.
 fn tcp(flags: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![
-        0x03, 0xe8, 0x23, 0x84, 1, 2, 3, 4, 5, 6, 7, 8, 0x60, flags, 0xff, 0xff, 0, 0, 0, 0,
-    ];
+    let mut bytes = vec![0x03, 0xe8, 0x23, 0x84, 1, 2, 3, 4, 5, 6, 7, 8, 0x60, flags, 0xff, 0xff, 0, 0, 0, 0];
     bytes.extend([1, 1, 1, 1]);
     bytes.extend(payload);
     bytes
@@ -55,9 +53,7 @@ fn tcp(flags: u8, payload: &[u8]) -> Vec<u8> {
 fn ipv4(total_length: usize, fragment: u16, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let [length_0, length_1] = (total_length as u16).to_be_bytes();
     let [fragment_0, fragment_1] = fragment.to_be_bytes();
-    let mut bytes = vec![
-        0x45, 0, length_0, length_1, 0, 1, fragment_0, fragment_1, 64, protocol, 0, 0,
-    ];
+    let mut bytes = vec![0x45, 0, length_0, length_1, 0, 1, fragment_0, fragment_1, 64, protocol, 0, 0];
     bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
     bytes.extend(payload);
     bytes
@@ -118,11 +114,8 @@ fn all_link_layers_lead_to_the_segment() {
         (229, v6.clone(), false),
     ];
     for (link, data, is_v4) in cases {
-        let (source, destination) = if is_v4 {
-            ("10.0.0.1:1000", "10.0.0.2:9092")
-        } else {
-            ("[fd00::1]:1000", "[fd00::2]:9092")
-        };
+        let (source, destination) =
+            if is_v4 { ("10.0.0.1:1000", "10.0.0.2:9092") } else { ("[fd00::1]:1000", "[fd00::2]:9092") };
         let expected = Segment {
             packet: 7,
             time: Time::from_nanoseconds(99),
@@ -136,11 +129,7 @@ fn all_link_layers_lead_to_the_segment() {
             payload: b"kafka",
             cut: 0,
         };
-        assert_eq!(
-            segment(&packet(LinkType(link), &data, data.len() as u32)),
-            Ok(expected),
-            "{link}"
-        );
+        assert_eq!(segment(&packet(LinkType(link), &data, data.len() as u32)), Ok(expected), "{link}");
     }
 }
 
@@ -155,60 +144,25 @@ fn lengths_are_those_of_ip() {
     let whole = ethernet(&[], 0x0800, &ipv4(length, 0, 6, &tcp));
     // Ethernet pads to 60 bytes.
     let padded = [&whole[..], &[0; 10]].concat();
-    assert_eq!(
-        payload_and_cut(&padded, padded.len()),
-        Ok((b"kafka".to_vec(), 0))
-    );
+    assert_eq!(payload_and_cut(&padded, padded.len()), Ok((b"kafka".to_vec(), 0)));
     // The capture kept all but three bytes, or cut inside of the TCP options.
-    assert_eq!(
-        payload_and_cut(&whole[..whole.len() - 3], whole.len()),
-        Ok((b"ka".to_vec(), 3))
-    );
-    assert_eq!(
-        payload_and_cut(&whole[..whole.len() - 7], whole.len()),
-        Ok((vec![], 5))
-    );
-    assert_eq!(
-        payload_and_cut(&whole[..14 + 20 + 19], whole.len()),
-        Err(NoSegment::Broken)
-    );
+    assert_eq!(payload_and_cut(&whole[..whole.len() - 3], whole.len()), Ok((b"ka".to_vec(), 3)));
+    assert_eq!(payload_and_cut(&whole[..whole.len() - 7], whole.len()), Ok((vec![], 5)));
+    assert_eq!(payload_and_cut(&whole[..14 + 20 + 19], whole.len()), Err(NoSegment::Broken));
     // Segmentation offload: the length is not filled in.
     let offloaded = ethernet(&[], 0x0800, &ipv4(0, 0, 6, &tcp));
-    assert_eq!(
-        payload_and_cut(&offloaded, offloaded.len()),
-        Ok((b"kafka".to_vec(), 0))
-    );
-    assert_eq!(
-        payload_and_cut(&offloaded, offloaded.len() + 9),
-        Ok((b"kafka".to_vec(), 9))
-    );
+    assert_eq!(payload_and_cut(&offloaded, offloaded.len()), Ok((b"kafka".to_vec(), 0)));
+    assert_eq!(payload_and_cut(&offloaded, offloaded.len() + 9), Ok((b"kafka".to_vec(), 9)));
     assert_eq!(payload_and_cut(&offloaded, 1 << 30), Err(NoSegment::Broken));
     let jumbo = ethernet(&[], 0x86dd, &ipv6(0, 6, &tcp));
-    assert_eq!(
-        payload_and_cut(&jumbo, jumbo.len()),
-        Ok((b"kafka".to_vec(), 0))
-    );
+    assert_eq!(payload_and_cut(&jumbo, jumbo.len()), Ok((b"kafka".to_vec(), 0)));
     // Shorter than its own header.
-    assert_eq!(
-        payload_and_cut(&ethernet(&[], 0x0800, &ipv4(19, 0, 6, &tcp)), 100),
-        Err(NoSegment::Broken)
-    );
+    assert_eq!(payload_and_cut(&ethernet(&[], 0x0800, &ipv4(19, 0, 6, &tcp)), 100), Err(NoSegment::Broken));
     // A hop-by-hop header of eight bytes with padding, and an atomic fragment (RFC 6946), which is whole.
-    let extended = [
-        &[44, 0, 1, 4, 0, 0, 0, 0][..],
-        &[6, 0, 0, 0, 0, 0, 0, 1],
-        &tcp,
-    ]
-    .concat();
+    let extended = [&[44, 0, 1, 4, 0, 0, 0, 0][..], &[6, 0, 0, 0, 0, 0, 0, 1], &tcp].concat();
     let extended = ethernet(&[], 0x86dd, &ipv6(extended.len(), 0, &extended));
-    assert_eq!(
-        payload_and_cut(&extended, extended.len()),
-        Ok((b"kafka".to_vec(), 0))
-    );
-    assert_eq!(
-        payload_and_cut(&extended[..extended.len() - 1], extended.len()),
-        Ok((b"kafk".to_vec(), 1))
-    );
+    assert_eq!(payload_and_cut(&extended, extended.len()), Ok((b"kafka".to_vec(), 0)));
+    assert_eq!(payload_and_cut(&extended[..extended.len() - 1], extended.len()), Ok((b"kafk".to_vec(), 1)));
 }
 
 #[test]
@@ -217,12 +171,7 @@ fn flags_are_told() {
         let tcp = tcp(flags, b"");
         let data = ipv4(20 + tcp.len(), 0, 6, &tcp);
         let segment = segment(&packet(LinkType::RAW, &data, data.len() as u32)).unwrap();
-        (
-            segment.fin,
-            segment.syn,
-            segment.rst,
-            segment.acknowledgment.is_some(),
-        )
+        (segment.fin, segment.syn, segment.rst, segment.acknowledgment.is_some())
     };
     assert_eq!(flags(0x01), (true, false, false, false));
     assert_eq!(flags(0x02), (false, true, false, false));
@@ -238,33 +187,13 @@ fn what_is_no_segment_is_counted() {
     short_offset[12] = 0x40;
     let cases = [
         (1, ethernet(&[], 0x0806, &[0; 28]), Err(NoSegment::NotTcp)),
-        (
-            1,
-            ethernet(&[], 0x0800, &ipv4(length, 0, 17, &tcp)),
-            Err(NoSegment::NotTcp),
-        ),
+        (1, ethernet(&[], 0x0800, &ipv4(length, 0, 17, &tcp)), Err(NoSegment::NotTcp)),
         // More fragments, and a later fragment.
-        (
-            1,
-            ethernet(&[], 0x0800, &ipv4(length, 0x2000, 6, &tcp)),
-            Err(NoSegment::Fragment),
-        ),
-        (
-            1,
-            ethernet(&[], 0x0800, &ipv4(length, 0x0010, 6, &tcp)),
-            Err(NoSegment::Fragment),
-        ),
+        (1, ethernet(&[], 0x0800, &ipv4(length, 0x2000, 6, &tcp)), Err(NoSegment::Fragment)),
+        (1, ethernet(&[], 0x0800, &ipv4(length, 0x0010, 6, &tcp)), Err(NoSegment::Fragment)),
         // Don't fragment.
-        (
-            1,
-            ethernet(&[], 0x0800, &ipv4(length, 0x4000, 6, &tcp)),
-            Ok(()),
-        ),
-        (
-            1,
-            ethernet(&[], 0x0800, &ipv4(length, 0, 6, &short_offset)),
-            Err(NoSegment::Broken),
-        ),
+        (1, ethernet(&[], 0x0800, &ipv4(length, 0x4000, 6, &tcp)), Ok(())),
+        (1, ethernet(&[], 0x0800, &ipv4(length, 0, 6, &short_offset)), Err(NoSegment::Broken)),
         (1, ethernet(&[], 0x0800, &[]), Err(NoSegment::Broken)),
         (1, vec![0; 13], Err(NoSegment::Broken)),
         (1, vec![], Err(NoSegment::Broken)),
@@ -277,14 +206,7 @@ fn what_is_no_segment_is_counted() {
         counters.count(&outcome);
         assert_eq!(outcome.map(|_| ()), expected, "{link} {data:?}");
     }
-    let expected = PacketCounters {
-        packets: 11,
-        segments: 1,
-        not_tcp: 3,
-        fragments: 2,
-        broken: 4,
-        unknown_link: 1,
-        cut: 0,
-    };
+    let expected =
+        PacketCounters { packets: 11, segments: 1, not_tcp: 3, fragments: 2, broken: 4, unknown_link: 1, cut: 0 };
     assert_eq!(counters, expected);
 }

@@ -184,31 +184,15 @@ impl StreamSink for Rules {
         assert!(self.open.insert(connection.id, HashMap::new()).is_none());
     }
 
-    fn data(
-        &mut self,
-        connection: &Connection,
-        direction: Direction,
-        bytes: &[u8],
-        origin: Origin,
-    ) {
-        let offset = self
-            .open
-            .get_mut(&connection.id)
-            .unwrap()
-            .entry(direction)
-            .or_default();
+    fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
+        let offset = self.open.get_mut(&connection.id).unwrap().entry(direction).or_default();
         assert_eq!(*offset, origin.offset);
         assert!(!bytes.is_empty());
         *offset += bytes.len() as u64;
     }
 
     fn gap(&mut self, connection: &Connection, direction: Direction, gap: Gap) {
-        let offset = self
-            .open
-            .get_mut(&connection.id)
-            .unwrap()
-            .entry(direction)
-            .or_default();
+        let offset = self.open.get_mut(&connection.id).unwrap().entry(direction).or_default();
         assert_eq!(*offset, gap.offset);
         assert!(gap.missing > 0);
         *offset += gap.missing;
