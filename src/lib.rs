@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod dissect;
 pub mod foreign;
 pub mod output;
+pub mod paste;
 pub mod protocol;
 pub mod stream;
 pub mod wire;
