@@ -4,6 +4,7 @@ pub mod capture;
 pub mod cli;
 pub mod conversation;
 pub mod dissect;
+pub mod encode;
 pub mod explain;
 pub mod foreign;
 pub mod output;
