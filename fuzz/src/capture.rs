@@ -1,0 +1,67 @@
+//! Bytes as a capture file, all the way to lines of JSON and trees.
+
+use kafkascope::capture::CaptureReader;
+use kafkascope::conversation::{Message, MessageSink, Options, Session};
+use kafkascope::output::list::heading;
+use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::protocol::Catalog;
+
+use super::frame::{Way, check};
+use super::{check_json, check_text};
+
+/// All bytes are the file.
+pub fn run(data: &[u8]) {
+    let mut reader = match CaptureReader::new(data) {
+        Ok(reader) => reader,
+        Err(error) => return check_text(&error.to_string()),
+    };
+    let catalog = super::catalog();
+    let sink = Printer { catalog, writer: NdjsonWriter::new(catalog, false), messages: 0 };
+    let mut session = Session::new(catalog, Options::default(), sink);
+    let mut packets = 0;
+    loop {
+        match reader.next() {
+            Ok(Some(packet)) => {
+                packets += 1;
+                assert_eq!(packet.number, packets);
+                session.packet(&packet);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                check_text(&error.to_string());
+                assert!(matches!(reader.next(), Ok(None)), "packets behind the damage");
+                break;
+            }
+        }
+        assert!(reader.offset() <= data.len() as u64);
+    }
+    session.finish();
+    assert_eq!(session.packets().packets, packets);
+    let told = session.counters().messages;
+    assert_eq!(session.sink().messages, told);
+}
+
+struct Printer<'p> {
+    catalog: &'p Catalog,
+    writer: NdjsonWriter<'p>,
+    messages: u64,
+}
+
+impl<'p> MessageSink<'p> for Printer<'p> {
+    fn message(&mut self, message: &Message<'_, 'p>) {
+        self.messages += 1;
+        assert_eq!(message.index, self.messages);
+        assert_eq!(message.size(), message.frame.len() as u64 + message.gap);
+        assert!(
+            message.request.is_none_or(|exchange| exchange.request < message.index),
+            "answered before it was asked"
+        );
+        let mut line = Vec::new();
+        self.writer.message(&mut line, message);
+        check_json(&line);
+        let mut text = String::new();
+        heading(&mut text, message);
+        check_text(&text);
+        check(self.catalog, &Way::Message(message.reading), message.frame);
+    }
+}
