@@ -20,6 +20,8 @@ use super::traits::{EnumerationId, FieldTraits, Secret};
 
 /// Name and text of every embedded schema file, by name.
 static MESSAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+/// The same of what Kafka has no schema files for.
+static LAYOUTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/layouts.rs"));
 static ENUMERATIONS: &str = include_str!("../../schemas/enumerations.json");
 static ABOUT: &str = include_str!("../../schemas/about.json");
 static VERSIONS: &str = include_str!("../../schemas/versions.tsv");
@@ -129,6 +131,10 @@ impl Catalog {
                 // A message that is not in the table of releases yet.
                 catalog.add(name, kind, api_key, None, layer);
             }
+        }
+        for (name, text) in LAYOUTS {
+            let layer = Layer::new(format!("schemas/layouts/{name}.json"), Cow::Borrowed(text));
+            catalog.add(name, Kind::Layout, None, None, layer);
         }
         catalog.releases = releases;
         catalog

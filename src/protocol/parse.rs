@@ -148,6 +148,8 @@ impl<'a> Reader<'a> {
             map_key: self.flag(object, "mapKey")?,
             entity: self.optional_text(object, "entityType")?,
             about: self.optional_text(object, "about")?,
+            json: self.optional_text(object, "json")?,
+            hidden: self.flag(object, "hidden")?,
             fields: self.list(object, "fields", |value| self.field(value))?,
         })
     }

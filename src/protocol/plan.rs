@@ -65,6 +65,8 @@ pub struct Field {
     pub enumeration: Option<EnumerationId>,
     /// Whether the value is withheld from what is shown.
     pub secret: Secret,
+    /// Whether JSON leaves it out.
+    pub hidden: bool,
     /// The explanation that stands in the schema file itself.
     pub about: Option<Box<str>>,
     /// What the value refers to, as in `topicName`.
@@ -139,6 +141,9 @@ pub enum Type {
     CompactBytes,
     Records,
     CompactRecords,
+    Varint,
+    Varlong,
+    Raw,
     Struct(StructId),
     Array(ElementId),
     CompactArray(ElementId),
@@ -158,7 +163,9 @@ impl Type {
             Self::Float64 => "float64",
             Self::Uuid => "uuid",
             Self::String | Self::CompactString => "string",
-            Self::Bytes | Self::CompactBytes => "bytes",
+            Self::Bytes | Self::CompactBytes | Self::Raw => "bytes",
+            Self::Varint => "varint",
+            Self::Varlong => "varlong",
             Self::Records | Self::CompactRecords => "records",
             Self::Struct(_) => "struct",
             Self::Array(_) | Self::CompactArray(_) => "array",
@@ -230,15 +237,18 @@ impl Plan {
             Kind::CoordinatorKey => Prefix::Int16("record_type"),
             Kind::CoordinatorValue => Prefix::Int16("version"),
             Kind::Data if VERSIONED_DATA.contains(&&*self.name) => Prefix::Int16("version"),
-            Kind::Data | Kind::Request | Kind::Response | Kind::Header => Prefix::None,
+            Kind::Data | Kind::Request | Kind::Response | Kind::Header | Kind::Layout => Prefix::None,
         }
     }
 
     /// The least number of bytes that a value takes.
     pub fn min_size(&self, ty: Type) -> u32 {
         match ty {
+            Type::Raw => 0,
             Type::Bool
             | Type::Int8
+            | Type::Varint
+            | Type::Varlong
             | Type::CompactString
             | Type::CompactBytes
             | Type::CompactRecords
@@ -341,7 +351,7 @@ impl<T: FieldTraits> Builder<'_, T> {
         let ty = self.resolve(field, &field.ty, compact, &path, enumeration, depth);
         Field {
             name: field.name.clone(),
-            json_key: format!("\"{}\":", json_name(&field.name)).into(),
+            json_key: format!("\"{}\":", field.json.as_deref().unwrap_or(&json_name(&field.name))).into(),
             ty,
             type_name: field.ty.to_string().into(),
             nullable,
@@ -350,6 +360,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             default_json: tag.map(|_| self.default_json(field, nullable, 0).into()),
             enumeration,
             secret: self.traits.secret(&path),
+            hidden: field.hidden,
             about: field.about.clone(),
             entity: field.entity.clone(),
             path,
@@ -462,6 +473,9 @@ fn primitive_type(primitive: Primitive, compact: bool) -> Type {
         (Primitive::Bytes, true) => Type::CompactBytes,
         (Primitive::Records, false) => Type::Records,
         (Primitive::Records, true) => Type::CompactRecords,
+        (Primitive::Varint, _) => Type::Varint,
+        (Primitive::Varlong, _) => Type::Varlong,
+        (Primitive::Raw, _) => Type::Raw,
     }
 }
 
@@ -472,7 +486,7 @@ fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
         Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
         Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
         Primitive::String => format!("\"{text}\""),
-        Primitive::Bytes | Primitive::Records => "\"\"".to_owned(),
+        Primitive::Bytes | Primitive::Records | Primitive::Raw => "\"\"".to_owned(),
         _ => {
             let hexadecimal = text.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
             hexadecimal.or_else(|| text.parse().ok()).unwrap_or(0).to_string()

@@ -43,6 +43,8 @@ pub enum Kind {
     CoordinatorKey,
     /// The value of a record in a coordinator's topic; its body stands behind its version.
     CoordinatorValue,
+    /// Something that Kafka has no schema file for: record batches.
+    Layout,
 }
 
 impl Kind {
@@ -56,6 +58,7 @@ impl Kind {
             Self::Metadata => "metadata",
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
+            Self::Layout => "layout",
         }
     }
 
@@ -69,6 +72,7 @@ impl Kind {
             Self::Metadata,
             Self::CoordinatorKey,
             Self::CoordinatorValue,
+            Self::Layout,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -113,6 +117,10 @@ pub struct SchemaField {
     pub entity: Option<Box<str>>,
     /// The explanation that stands in the file; the embedded files have none.
     pub about: Option<Box<str>>,
+    /// In layouts: its name in JSON, where that is not the name in lower case.
+    pub json: Option<Box<str>>,
+    /// In layouts: whether JSON leaves it out, because what it says is worked into other fields.
+    pub hidden: bool,
     /// The fields of the struct that the field's type names, where it is described here.
     pub fields: Vec<SchemaField>,
 }
@@ -160,7 +168,8 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// The types that Kafka's notation has built in.
+/// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
+/// and bytes whose length stands in another field (`raw`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -176,11 +185,14 @@ pub enum Primitive {
     String,
     Bytes,
     Records,
+    Varint,
+    Varlong,
+    Raw,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -193,6 +205,9 @@ impl Primitive {
         Self::String,
         Self::Bytes,
         Self::Records,
+        Self::Varint,
+        Self::Varlong,
+        Self::Raw,
     ];
 
     /// The word that stands in schema files.
@@ -210,6 +225,9 @@ impl Primitive {
             Self::String => "string",
             Self::Bytes => "bytes",
             Self::Records => "records",
+            Self::Varint => "varint",
+            Self::Varlong => "varlong",
+            Self::Raw => "raw",
         }
     }
 }
