@@ -346,7 +346,7 @@ impl<T: FieldTraits> Builder<'_, T> {
         match name {
             TypeName::Primitive(primitive) => primitive_type(*primitive, compact),
             TypeName::Struct(struct_name) => {
-                let fields = if depth < MAX_DEPTH { members(self.schema, field, struct_name) } else { &[] };
+                let fields = if depth < MAX_DEPTH { self.schema.members(field) } else { &[] };
                 Type::Struct(self.structure(struct_name, fields, path, depth + 1))
             }
             TypeName::Array(inner) => {
@@ -368,8 +368,8 @@ impl<T: FieldTraits> Builder<'_, T> {
         }
         match &field.ty {
             TypeName::Array(_) => "[]".to_owned(),
-            TypeName::Struct(name) => {
-                let fields = members(self.schema, field, name).iter();
+            TypeName::Struct(_) => {
+                let fields = self.schema.members(field).iter();
                 let present = fields.filter(|inner| {
                     inner.versions.contains(self.version) && !(self.flexible && inner.tagged.contains(self.version))
                 });
@@ -393,24 +393,6 @@ fn json_name(name: &str) -> String {
         first.make_ascii_lowercase();
     }
     key
-}
-
-/// The fields of the struct that a field's type names: described in the field, shared, or described in another field.
-fn members<'s>(schema: &'s Schema, field: &'s SchemaField, name: &str) -> &'s [SchemaField] {
-    fn search<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
-        fields.iter().find_map(|field| {
-            let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
-            if own { Some(field.fields.as_slice()) } else { search(&field.fields, name) }
-        })
-    }
-    if !field.fields.is_empty() {
-        return &field.fields;
-    }
-    let shared = schema.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
-    shared
-        .or_else(|| search(&schema.fields, name))
-        .or_else(|| schema.common.iter().find_map(|shared| search(&shared.fields, name)))
-        .unwrap_or_default()
 }
 
 fn primitive_type(primitive: Primitive, compact: bool) -> Type {
