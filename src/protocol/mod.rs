@@ -6,6 +6,7 @@
 
 mod about;
 mod catalog;
+mod check;
 mod enumeration;
 mod header;
 mod parse;

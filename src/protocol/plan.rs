@@ -421,7 +421,7 @@ fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
         Primitive::Bool => (text == "true").to_string(),
         Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
         Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
-        Primitive::String => format!("\"{text}\""),
+        Primitive::String => serde_json::Value::from(text).to_string(),
         Primitive::Bytes | Primitive::Records => "\"\"".to_owned(),
         _ => {
             let hexadecimal = text.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());

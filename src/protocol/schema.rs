@@ -285,7 +285,7 @@ impl Versions {
             return Some(Self { first: number(first)?, last: i16::MAX });
         }
         if let Some((first, last)) = word.split_once('-') {
-            return Some(Self { first: number(first)?, last: number(last)? });
+            return Some(Self { first: number(first)?, last: number(last)? }).filter(|range| !range.is_empty());
         }
         number(word).map(|only| Self { first: only, last: only })
     }
