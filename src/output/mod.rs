@@ -1,5 +1,10 @@
 //! Trees and messages as text, JSON and other formats.
 
 pub mod describe;
+pub mod grid;
 pub mod json;
+pub mod page;
+pub mod paint;
+pub mod schema_text;
+pub mod table;
 pub mod tree_text;

@@ -29,7 +29,7 @@ impl SizeError {
 }
 
 /// The largest of Kafka's own messages has fewer than 100.
-const MAX_FIELDS: u32 = 20_000;
+const MAX_FIELDS: u32 = 5_000;
 
 /// Checks that the fields of a message, with those of all structs in it, are not too many.
 pub(super) fn check_size(schema: &Schema) -> Result<(), SizeError> {

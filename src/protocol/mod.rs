@@ -7,6 +7,7 @@
 mod about;
 mod catalog;
 mod check;
+pub mod diff;
 mod enumeration;
 mod header;
 mod parse;
@@ -16,7 +17,7 @@ mod schema;
 mod traits;
 
 pub use about::Glossary;
-pub use catalog::{Api, Catalog, OverlayError, Side};
+pub use catalog::{Api, Catalog, OverlayError, Side, schema_files};
 pub use enumeration::{Code, Enumeration, Enumerations};
 pub use parse::{SchemaError, parse_schema};
 pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, Type};
