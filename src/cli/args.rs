@@ -52,11 +52,61 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// The annotated tree of each message, or of some
+    Show(ShowArgs),
+    /// Messages for other programs
+    Export(ExportArgs),
     /// The reference page of a message: smallest legal instance, byte grid, tree, schema
     Layout(LayoutArgs),
     /// What is known of Kafka's messages, and what differs between versions, drafts and releases
     #[command(subcommand)]
     Schema(SchemaCommand),
+}
+
+/// What to read, for all commands that read captures.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// Captures: pcap or pcapng, `-` for standard input; several are one capture in order of time
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// A broker's port, when it cannot be told
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Vec<u16>,
+    /// Frames that say that they are longer are not believed
+    #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
+    pub(crate) max_frame: u32,
+    /// Stop after so many messages
+    #[arg(short, long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Only the message with this number
+    #[arg(short, long, value_name = "N")]
+    pub(crate) message: Vec<u64>,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// How to print a message
+    #[arg(short, long, value_name = "FORMAT", default_value = "ndjson")]
+    pub(crate) format: ExportFormat,
+}
+
+/// How `export` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A line of JSON a message, in the shape of Kafka's own
+    Ndjson,
+    /// A line of JSON a message, with nested nodes and their byte ranges
+    Tree,
 }
 
 /// Arguments of `layout`.

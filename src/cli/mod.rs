@@ -1,9 +1,12 @@
 //! The command line: arguments, and one file a subcommand. Knows nothing but which module to call.
 
 mod args;
+mod export;
+mod input;
 mod layout;
 mod nearest;
 mod schema;
+mod show;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -25,6 +28,13 @@ pub(crate) enum End {
     Damaged,
 }
 
+impl End {
+    /// The graver of two.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Damaged { self } else { other }
+    }
+}
+
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));
@@ -42,6 +52,8 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::Show(show) => show::run(show, common),
+        Command::Export(export) => export::run(export, common),
         Command::Layout(layout) => layout::run(layout, common),
         Command::Schema(schema) => schema::run(schema, common),
     }

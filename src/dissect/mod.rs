@@ -5,12 +5,14 @@
 //! [`Visitor::part`], in order, also when the message is damaged.
 
 mod fault;
+mod fit;
 mod primitive;
 mod text;
 mod tree;
 mod walk;
 
 pub use fault::{Fault, FaultKind};
+pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use primitive::value_of;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
 pub use tree::{Children, Node, Tree, What};

@@ -1,9 +1,10 @@
 //! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
 
+use crate::conversation::{Message, Subject};
 use crate::dissect::{
     Fault, Node, Part, Place, Scope, Span, Tree, Value, What, display_bytes, display_text, uuid_text, value_of,
 };
-use crate::protocol::{Catalog, EnumerationId, Field, Kind, Secret, Side, Type};
+use crate::protocol::{Catalog, EnumerationId, Field, Secret, Side, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -196,7 +197,20 @@ impl<'p> Describer<'_, 'p> {
         place.field().and_then(|field| self.catalog.about(field)).unwrap_or_default().to_owned()
     }
 
-    fn is_withheld(&self, index: usize, place: Place<'p>) -> bool {
+    /// The name behind a node's code, if it has one.
+    pub fn label_of(&self, index: usize) -> Option<String> {
+        let node = self.tree.nodes().get(index)?;
+        let What::Value(place) = node.what else { return None };
+        let code = match value_of(place.ty(), self.tree.bytes(self.frame, node.span))? {
+            Value::Int(code) => code,
+            Value::Bool(flag) => i64::from(flag),
+            _ => return None,
+        };
+        self.label(enumeration_of(place)?, code)
+    }
+
+    /// Whether a node's value is a secret that is not shown.
+    pub fn is_withheld(&self, index: usize, place: Place<'p>) -> bool {
         let Place::Field(field) = place else { return false };
         match field.secret {
             _ if self.show_secrets => false,
@@ -296,10 +310,25 @@ pub fn counted(number: u32, unit: &str) -> String {
     if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}s") }
 }
 
-/// The kinds whose messages are not requests or responses print their own name as title.
-pub fn title_type(kind: Kind, version: i16) -> String {
-    match kind {
-        Kind::Request | Kind::Response => format!("message v{version}"),
-        other => format!("{} v{version}", other.word()),
+/// The root's name and type for a message of a conversation.
+pub fn title(catalog: &Catalog, message: &Message<'_, '_>) -> (String, String) {
+    let side = message.side();
+    if let Some(plan) = message.reading.body {
+        let assumed = message.assumed.and(message.version());
+        let version = assumed.map_or_else(
+            || format!("message v{}", plan.version),
+            |version| format!("message v{version}, read as v{}", plan.version),
+        );
+        return (plan.name.to_string(), version);
     }
+    let name = match (message.subject, message.key()) {
+        (Subject::SaslToken, _) => "SaslToken".to_owned(),
+        (_, Some(key)) => match catalog.api_schema_name(key, side) {
+            Some(name) => name.to_owned(),
+            None => format!("API {} {}", key.0, side.word()),
+        },
+        (_, None) => format!("unknown {}", side.word()),
+    };
+    let version = message.version().map_or_else(|| "message".to_owned(), |version| format!("message v{version}"));
+    (name, version)
 }

@@ -360,7 +360,7 @@ pub fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// A float64; infinities and not-a-number are strings, as Kafka prints them.
-fn float(out: &mut Vec<u8>, number: f64) {
+pub fn float(out: &mut Vec<u8>, number: f64) {
     let text = if number.is_nan() {
         "\"NaN\"".to_owned()
     } else if number.is_infinite() {
@@ -371,7 +371,8 @@ fn float(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn withheld(out: &mut Vec<u8>, length: usize) {
+/// What stands in the place of a secret.
+pub fn withheld(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"\"<withheld: ");
     out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     out.extend_from_slice(b" bytes>\"");

@@ -40,7 +40,7 @@ impl Glossary {
     pub fn explain(&self, mut schema: Schema) -> Schema {
         let shared: Vec<(usize, String)> = (schema.common.iter().enumerate())
             .map(|(index, shared)| {
-                let holder = place_of(&schema, &schema.fields, &shared.name, &schema.name);
+                let holder = place_of(&schema, &schema.fields, &shared.name, &schema.name, &mut Vec::new());
                 (index, holder.unwrap_or_else(|| format!("{}.{}", schema.name, shared.name)))
             })
             .collect();
@@ -71,12 +71,27 @@ impl Glossary {
 }
 
 /// The path of the first field that holds a shared struct.
-fn place_of(schema: &Schema, fields: &[SchemaField], name: &str, holder: &str) -> Option<String> {
-    fields.iter().find_map(|field| {
+fn place_of<'s>(
+    schema: &'s Schema,
+    fields: &'s [SchemaField],
+    name: &str,
+    holder: &str,
+    open: &mut Vec<&'s str>,
+) -> Option<String> {
+    for field in fields {
         let path = format!("{holder}.{}", field.name);
-        if field.ty.struct_name() == Some(name) {
-            return Some(path);
+        match field.ty.struct_name() {
+            Some(inner) if inner == name => return Some(path),
+            Some(inner) if !open.contains(&inner) => {
+                open.push(inner);
+                let found = place_of(schema, schema.members(field), name, &path, open);
+                open.pop();
+                if found.is_some() {
+                    return found;
+                }
+            }
+            _ => {}
         }
-        place_of(schema, schema.members(field), name, &path)
-    })
+    }
+    None
 }

@@ -1,70 +1,33 @@
-//! Whether a schema can be resolved at all: structs that hold themselves, or each other many times over, could fill
-//! any memory.
-
-use std::collections::HashMap;
-
-use thiserror::Error;
+//! Whether a schema is small enough to be resolved: structs that hold others many times over could fill any memory.
 
 use super::schema::{Schema, SchemaField};
 
-/// Why a schema cannot be resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(super) enum SizeError {
-    /// A struct is part of itself.
-    #[error("the struct {0:?} holds itself")]
-    Endless(String),
-    /// All structs written out have too many fields.
-    #[error("the message has more than {MAX_FIELDS} fields, with those of all structs in it")]
-    TooLarge,
-}
+/// The largest of Kafka's own messages has fewer than 100 fields.
+pub(super) const MAX_FIELDS: usize = 5_000;
 
-impl SizeError {
-    /// The struct that is to blame.
-    pub(super) fn structure(&self) -> Option<&str> {
-        match self {
-            Self::Endless(name) => Some(name),
-            Self::TooLarge => None,
-        }
-    }
-}
-
-/// The largest of Kafka's own messages has fewer than 100.
-const MAX_FIELDS: u32 = 5_000;
-
-/// Checks that the fields of a message, with those of all structs in it, are not too many.
-pub(super) fn check_size(schema: &Schema) -> Result<(), SizeError> {
-    let mut counter = Counter { schema, counts: HashMap::new() };
-    let total = counter.count(&schema.name, &schema.fields)?;
-    if total > MAX_FIELDS { Err(SizeError::TooLarge) } else { Ok(()) }
+/// Whether the fields of a message, with those of all structs written out where they are held, are not too many. A
+/// struct inside of itself is not written out again; whoever walks a schema keeps to that rule and so to the limit.
+pub(super) fn is_small(schema: &Schema) -> bool {
+    let mut counter = Counter { schema, left: MAX_FIELDS, open: Vec::new() };
+    counter.count(&schema.fields).is_some()
 }
 
 struct Counter<'s> {
     schema: &'s Schema,
-    /// By the address of a list of fields: how many there are with those of the structs in it; `None` while it is
-    /// being counted.
-    counts: HashMap<*const SchemaField, Option<u32>>,
+    left: usize,
+    /// The structs that are being counted.
+    open: Vec<&'s str>,
 }
 
 impl<'s> Counter<'s> {
-    fn count(&mut self, name: &str, fields: &'s [SchemaField]) -> Result<u32, SizeError> {
-        if fields.is_empty() {
-            return Ok(0);
-        }
-        match self.counts.get(&fields.as_ptr()) {
-            Some(Some(count)) => return Ok(*count),
-            Some(None) => return Err(SizeError::Endless(name.to_owned())),
-            None => {}
-        }
-        self.counts.insert(fields.as_ptr(), None);
-        let mut total = 0u32;
+    fn count(&mut self, fields: &'s [SchemaField]) -> Option<()> {
         for field in fields {
-            let inner = match field.ty.struct_name() {
-                Some(inner) => self.count(inner, self.schema.members(field))?,
-                None => 0,
-            };
-            total = total.saturating_add(1).saturating_add(inner);
+            self.left = self.left.checked_sub(1)?;
+            let Some(name) = field.ty.struct_name().filter(|name| !self.open.contains(name)) else { continue };
+            self.open.push(name);
+            self.count(self.schema.members(field))?;
+            self.open.pop();
         }
-        self.counts.insert(fields.as_ptr(), Some(total));
-        Ok(total)
+        Some(())
     }
 }

@@ -132,7 +132,7 @@ pub fn compare(left: &Schema, right: &Schema) -> Comparison {
     if left.valid != right.valid {
         comparison.message.push(MessageChange::Valid(left.valid, right.valid));
     }
-    let mut differ = Differ { left, right, out: comparison };
+    let mut differ = Differ { left, right, open: Vec::new(), out: comparison };
     differ.structs("", (&left.fields, left.valid), (&right.fields, right.valid));
     let mut comparison = differ.out;
     comparison.wire = wire_ranges(left, right);
@@ -145,6 +145,7 @@ pub fn compare_versions(left: (&Schema, i16), right: (&Schema, i16)) -> Comparis
     let mut differ = Differ {
         left: &was,
         right: &is,
+        open: Vec::new(),
         out: Comparison { message: message_changes(&was, &is), ..Comparison::default() },
     };
     differ.structs("", (&was.fields, was.valid), (&is.fields, is.valid));
@@ -209,6 +210,8 @@ fn message_changes(left: &Schema, right: &Schema) -> Vec<MessageChange> {
 struct Differ<'s> {
     left: &'s Schema,
     right: &'s Schema,
+    /// The structs that are being compared; inside of themselves they are not compared again.
+    open: Vec<&'s str>,
     out: Comparison,
 }
 
@@ -308,16 +311,20 @@ impl<'s> Differ<'s> {
             let explanation = Explanation { path: path.to_owned(), was: was.about.clone(), is: is.about.clone() };
             self.out.explanations.push(explanation);
         }
-        self.structs(path, (self.left.members(was), was_there), (self.right.members(is), is_there));
+        self.within(&[was, is], |differ| {
+            differ.structs(path, (differ.left.members(was), was_there), (differ.right.members(is), is_there));
+        });
     }
 
     fn added(&mut self, path: &str, field: &'s SchemaField, holder: Versions) {
         let there = field.versions.intersect(holder);
         let tag = field.tag.filter(|_| !field.tagged.intersect(there).is_empty());
         self.push(path, Change::Added(field.ty.clone(), open_end(there, self.right), tag));
-        for inner in self.right.members(field) {
-            self.added(&join(path, &inner.name), inner, there);
-        }
+        self.within(&[field], |differ| {
+            for inner in differ.right.members(field) {
+                differ.added(&join(path, &inner.name), inner, there);
+            }
+        });
     }
 
     fn gone(&mut self, path: &str, field: Option<&'s SchemaField>, holder: Versions) {
@@ -325,9 +332,23 @@ impl<'s> Differ<'s> {
         let (path, there) = (join(path, &field.name), field.versions.intersect(holder));
         let tag = field.tag.filter(|_| !field.tagged.intersect(there).is_empty());
         self.push(&path, Change::Removed(field.ty.clone(), open_end(there, self.left), tag));
-        for inner in self.left.members(field) {
-            self.gone(&path, Some(inner), there);
+        self.within(&[field], |differ| {
+            for inner in differ.left.members(field) {
+                differ.gone(&path, Some(inner), there);
+            }
+        });
+    }
+
+    /// Goes into the structs of fields, unless it is in them already.
+    fn within(&mut self, fields: &[&'s SchemaField], go: impl FnOnce(&mut Self)) {
+        let names: Vec<&'s str> = fields.iter().filter_map(|field| field.ty.struct_name()).collect();
+        if names.iter().any(|name| self.open.contains(name)) {
+            return;
         }
+        let before = self.open.len();
+        self.open.extend(names);
+        go(self);
+        self.open.truncate(before);
     }
 
     fn push(&mut self, path: &str, change: Change) {

@@ -9,7 +9,7 @@ use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use thiserror::Error;
 
-use super::check::check_size;
+use super::check::{MAX_FIELDS, is_small};
 use super::schema::{Kind, Schema, SchemaField, SchemaStruct, TypeName, Versions};
 
 /// What is wrong with a schema file, and where.
@@ -37,20 +37,17 @@ pub fn parse_schema(file: &str, text: &str) -> Result<Schema, SchemaError> {
         reader.collect_structs(&object, key, 0);
     }
     let schema = reader.schema(&object)?;
-    match check_size(&schema) {
-        Ok(()) => Ok(schema),
-        Err(problem) => {
-            let described = problem.structure().and_then(|name| reader.structs.iter().find(|(known, _)| known == name));
-            Err(reader.wrong(described.map_or(object.range, |(_, range)| *range), problem))
-        }
+    if is_small(&schema) {
+        return Ok(schema);
     }
+    Err(reader.wrong(object.range, format!("the message has more than {MAX_FIELDS} fields, with those of its structs")))
 }
 
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    /// The names of all structs that the file describes, and where.
-    structs: Vec<(String, Range)>,
+    /// The names of all structs that the file describes.
+    structs: Vec<String>,
 }
 
 /// Structs inside of structs; Kafka's own files go 5 deep.
@@ -83,7 +80,7 @@ impl<'a> Reader<'a> {
         for member in array.elements.iter().filter_map(Value::as_object) {
             let name = if key == "commonStructs" { "name" } else { "type" };
             if let Some(name) = member.get_string(name).filter(|_| member.get("fields").is_some()) {
-                self.structs.push((name.value.trim_start_matches("[]").to_owned(), name.range));
+                self.structs.push(name.value.trim_start_matches("[]").to_owned());
             }
             self.collect_structs(member, "fields", depth + 1);
         }
@@ -165,7 +162,7 @@ impl<'a> Reader<'a> {
         }
         let ty = TypeName::of(&word);
         let Some(name) = ty.struct_name() else { return Ok(ty) };
-        if is_name(name) && self.structs.iter().any(|(known, _)| known == name) {
+        if is_name(name) && self.structs.iter().any(|known| known == name) {
             return Ok(ty);
         }
         Err(self.wrong(at, format!("{name:?} is neither a type nor a struct of this message")))

@@ -32,6 +32,9 @@ pub struct Struct {
     pub min_size: u32,
     /// Whether the schema declares a tagged field before one that comes first on the wire.
     pub misplaced: bool,
+    /// Whether the plan ends here: the struct holds itself and goes on deeper than is followed, so its fields are not
+    /// listed and its bytes cannot be told.
+    pub endless: bool,
     first: u32,
     untagged: u32,
     tagged: u32,
@@ -204,6 +207,17 @@ impl Plan {
         self.tagged(of).iter().find(|field| field.tag == Some(tag))
     }
 
+    /// Whether another plan reads any bytes in the same way, into fields of the same names.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        let shape = |plan: &Self| {
+            let fields = plan.fields.iter().map(|field| (field.name.clone(), field.ty, field.nullable, field.tag));
+            let structs = plan.structs.iter().map(|of| (of.first, of.untagged, of.tagged));
+            let elements = plan.elements.iter().map(|element| element.ty);
+            (plan.flexible, fields.collect::<Vec<_>>(), structs.collect::<Vec<_>>(), elements.collect::<Vec<_>>())
+        };
+        shape(self) == shape(other)
+    }
+
     /// All fields, those of one struct beside each other.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -245,6 +259,7 @@ impl Plan {
             version,
             flexible,
             traits,
+            open: Vec::new(),
             plan: Self {
                 name: schema.name.clone(),
                 kind: schema.kind,
@@ -263,12 +278,18 @@ impl Plan {
 
 /// Structs inside of structs, as far as a plan follows them; a struct that holds itself ends there.
 const MAX_DEPTH: u32 = 32;
+/// How often a struct that holds itself is followed inside of itself.
+const MAX_WITHIN_ITSELF: usize = 8;
+/// Structs of a plan in all: one that holds itself several times branches each time.
+const MAX_STRUCTS: usize = 4096;
 
 struct Builder<'s, T> {
     schema: &'s Schema,
     version: i16,
     flexible: bool,
     traits: &'s T,
+    /// The names of the structs that are being added.
+    open: Vec<Box<str>>,
     plan: Plan,
 }
 
@@ -281,6 +302,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             flexible: self.flexible,
             min_size: 0,
             misplaced: false,
+            endless: false,
             first: 0,
             untagged: 0,
             tagged: 0,
@@ -325,7 +347,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             nullable,
             tag,
             declared,
-            default_json: tag.map(|_| self.default_json(field, nullable).into()),
+            default_json: tag.map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
             enumeration,
             secret: self.traits.secret(&path),
             about: field.about.clone(),
@@ -346,8 +368,17 @@ impl<T: FieldTraits> Builder<'_, T> {
         match name {
             TypeName::Primitive(primitive) => primitive_type(*primitive, compact),
             TypeName::Struct(struct_name) => {
-                let fields = if depth < MAX_DEPTH { self.schema.members(field) } else { &[] };
-                Type::Struct(self.structure(struct_name, fields, path, depth + 1))
+                let within_itself = self.open.iter().filter(|open| *open == struct_name).count();
+                let endless =
+                    depth >= MAX_DEPTH || within_itself >= MAX_WITHIN_ITSELF || self.plan.structs.len() >= MAX_STRUCTS;
+                let fields = if endless { &[] } else { self.schema.members(field) };
+                self.open.push(struct_name.clone());
+                let id = self.structure(struct_name, fields, path, depth + 1);
+                self.open.pop();
+                if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
+                    structure.endless = endless;
+                }
+                Type::Struct(id)
             }
             TypeName::Array(inner) => {
                 let ty = self.resolve(field, inner, compact, path, enumeration, depth);
@@ -361,24 +392,27 @@ impl<T: FieldTraits> Builder<'_, T> {
     }
 
     /// The default of a field as Kafka's JSON converters would print it.
-    fn default_json(&self, field: &SchemaField, nullable: bool) -> String {
+    fn default_json<'f>(&'f self, field: &'f SchemaField, nullable: bool, open: &mut Vec<&'f str>) -> String {
         let default = field.default.as_deref();
         if nullable && default == Some("null") {
             return "null".to_owned();
         }
         match &field.ty {
             TypeName::Array(_) => "[]".to_owned(),
-            TypeName::Struct(_) => {
+            TypeName::Struct(name) if open.contains(&&**name) => "{}".to_owned(),
+            TypeName::Struct(name) => {
+                open.push(name);
                 let fields = self.schema.members(field).iter();
                 let present = fields.filter(|inner| {
                     inner.versions.contains(self.version) && !(self.flexible && inner.tagged.contains(self.version))
                 });
                 let members: Vec<String> = present
                     .map(|inner| {
-                        let value = self.default_json(inner, inner.nullable.contains(self.version));
+                        let value = self.default_json(inner, inner.nullable.contains(self.version), open);
                         format!("\"{}\":{value}", json_name(&inner.name))
                     })
                     .collect();
+                open.pop();
                 format!("{{{}}}", members.join(","))
             }
             TypeName::Primitive(primitive) => primitive_default(*primitive, default),

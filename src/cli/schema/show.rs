@@ -89,7 +89,7 @@ fn message_text(catalog: &Catalog, schema: &Schema, version: Option<i16>, style:
             lines.extend(release_lines(catalog, schema, style));
             let mut rows = Vec::new();
             let path = schema.name.to_string();
-            schema_rows(catalog, schema, &schema.fields, &path, 0, &mut rows);
+            schema_rows(catalog, schema, &schema.fields, &path, &mut Vec::new(), &mut rows);
             lines.extend(field_lines(&rows, style));
         }
     }
@@ -197,12 +197,13 @@ struct Row {
     about: Option<String>,
 }
 
-fn schema_rows(
+/// The fields of a struct and of those in it; `open` are the structs that hold it.
+fn schema_rows<'s>(
     catalog: &Catalog,
-    schema: &Schema,
-    fields: &[SchemaField],
+    schema: &'s Schema,
+    fields: &'s [SchemaField],
     holder: &str,
-    depth: usize,
+    open: &mut Vec<&'s str>,
     rows: &mut Vec<Row>,
 ) {
     for field in fields {
@@ -220,7 +221,7 @@ fn schema_rows(
         common_attributes(field, &mut attributes);
         let id = catalog.enumerations().of_field(&path, &field.name, &field.ty);
         rows.push(Row {
-            depth,
+            depth: open.len(),
             name: field.name.to_string(),
             ty: field.ty.to_string(),
             versions: field.versions.to_string(),
@@ -228,7 +229,11 @@ fn schema_rows(
             codes: id.and_then(|id| catalog.enumerations().get(id)).map(codes),
             about: field.about.as_deref().map(str::to_owned),
         });
-        schema_rows(catalog, schema, schema.members(field), &path, depth + 1, rows);
+        if let Some(name) = field.ty.struct_name().filter(|name| !open.contains(name)) {
+            open.push(name);
+            schema_rows(catalog, schema, schema.members(field), &path, open, rows);
+            open.pop();
+        }
     }
 }
 

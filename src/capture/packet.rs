@@ -1,0 +1,99 @@
+//! What a capture file holds: packets.
+
+use std::borrow::Cow;
+
+use super::Time;
+use super::bytes::{ByteOrder, padded};
+
+/// A captured packet, as the file has it.
+#[derive(Clone, Debug)]
+pub struct Packet<'a> {
+    /// The number of the packet in its file, from 1.
+    pub number: u64,
+    /// When it was captured. A Simple Packet Block has no time: it gets the time of the packet before it.
+    pub time: Time,
+    /// The interface, counted from 0 through all sections of the file; always 0 in pcap.
+    pub interface: u32,
+    /// What the data begins with.
+    pub link: LinkType,
+    /// The bytes that were kept.
+    pub data: &'a [u8],
+    /// How long the packet was on the network; never less than the data, whatever the file says.
+    pub original_length: u32,
+    /// The comments that pcapng keeps beside a packet.
+    pub comments: Comments<'a>,
+}
+
+/// A link-layer header type, by its number in the list of tcpdump.org.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: a protocol family in the byte order of the host that captured.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// IP without a link layer, as numbered on most systems.
+    pub const RAW_12: Self = Self(12);
+    /// IP without a link layer, as numbered on `OpenBSD`.
+    pub const RAW_14: Self = Self(14);
+    /// IP without a link layer.
+    pub const RAW: Self = Self(101);
+    /// `OpenBSD` loopback: a protocol family in network byte order.
+    pub const LOOP: Self = Self(108);
+    /// Linux cooked capture, version 1.
+    pub const LINUX_SLL: Self = Self(113);
+    /// IPv4 without a link layer.
+    pub const IPV4: Self = Self(228);
+    /// IPv6 without a link layer.
+    pub const IPV6: Self = Self(229);
+    /// Linux cooked capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+}
+
+/// The comments of a packet, found in its options only when asked for.
+#[derive(Clone, Debug)]
+pub struct Comments<'a> {
+    options: Options<'a>,
+}
+
+impl<'a> Comments<'a> {
+    pub(super) fn new(options: &'a [u8], order: ByteOrder) -> Self {
+        let options = Options { options, order };
+        Self { options }
+    }
+}
+
+impl<'a> Iterator for Comments<'a> {
+    type Item = Cow<'a, str>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        const COMMENT: u16 = 1;
+        self.options.find(|&(code, _)| code == COMMENT).map(|(_, value)| String::from_utf8_lossy(value))
+    }
+}
+
+/// The options at the end of a pcapng block: code and value, up to the end or to the first that is broken.
+#[derive(Clone, Debug)]
+pub(super) struct Options<'a> {
+    pub(super) options: &'a [u8],
+    pub(super) order: ByteOrder,
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        const END_OF_OPTIONS: u16 = 0;
+        let (&[code_0, code_1, length_0, length_1], rest) = self.options.split_first_chunk()?;
+        let code = self.order.u16([code_0, code_1]);
+        let length = usize::from(self.order.u16([length_0, length_1]));
+        if code == END_OF_OPTIONS {
+            self.options = &[];
+            return None;
+        }
+        let value = rest.get(..length)?;
+        self.options = rest.get(padded(length)..).unwrap_or_default();
+        Some((code, value))
+    }
+}

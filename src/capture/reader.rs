@@ -1,0 +1,148 @@
+//! One reader for both formats.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::bytes::ByteOrder;
+use super::pcap::Pcap;
+use super::pcapng::PcapNg;
+use super::window::Window;
+use super::{CaptureError, Comments, LinkType, Packet, Time};
+
+/// Reads the packets of a pcap or pcapng file, told apart by its first bytes.
+///
+/// The input is read as a stream: a pipe will do, and memory does not grow with the file. The reader has a large buffer of
+/// its own, so give it the file itself.
+pub struct CaptureReader<R> {
+    window: Window<R>,
+    format: Format,
+    packets: u64,
+    /// Bytes of the window that belong to the packet given last.
+    done: usize,
+    /// The next packet, when it was looked at but not given yet.
+    ahead: Option<Located>,
+    stopped: bool,
+}
+
+enum Format {
+    Pcap(Pcap),
+    PcapNg(PcapNg),
+}
+
+/// A packet in the window: ranges count from the window's first byte.
+pub(super) struct Located {
+    pub(super) data: Range<usize>,
+    pub(super) options: Range<usize>,
+    /// Bytes up to the next record.
+    pub(super) total: usize,
+    pub(super) time: Time,
+    pub(super) interface: u32,
+    pub(super) link: LinkType,
+    pub(super) original_length: u32,
+    pub(super) order: ByteOrder,
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Reads the file's header.
+    ///
+    /// # Errors
+    /// When the input is not a capture, or ends or cannot be read before the end of its header.
+    pub fn new(reader: R) -> Result<Self, CaptureError> {
+        let mut window = Window::new(reader);
+        let format = if let Some(pcap) = Pcap::open(&mut window)? {
+            Format::Pcap(pcap)
+        } else if let Some(pcapng) = PcapNg::open(&mut window)? {
+            Format::PcapNg(pcapng)
+        } else {
+            return Err(not_a_capture(window.bytes()));
+        };
+        Ok(Self { window, format, packets: 0, done: 0, ahead: None, stopped: false })
+    }
+
+    /// The next packet, or None at the end.
+    ///
+    /// # Errors
+    /// Once, at the place where the file is damaged or cannot be read; after that there are no more packets.
+    #[allow(clippy::should_implement_trait, reason = "a packet borrows from the reader, which Iterator cannot say")]
+    pub fn next(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
+        self.peek_time()?;
+        let Some(located) = self.ahead.take() else { return Ok(None) };
+        self.packets += 1;
+        self.done = located.total;
+        let bytes = self.window.bytes();
+        let data = bytes.get(located.data).unwrap_or_default();
+        Ok(Some(Packet {
+            number: self.packets,
+            time: located.time,
+            interface: located.interface,
+            link: located.link,
+            data,
+            original_length: located.original_length.max(data.len() as u32),
+            comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order),
+        }))
+    }
+
+    /// The time of the next packet, or None at the end: to read several captures in order of time.
+    ///
+    /// # Errors
+    /// As [`CaptureReader::next`].
+    pub fn peek_time(&mut self) -> Result<Option<Time>, CaptureError> {
+        if self.ahead.is_none() && !self.stopped {
+            self.window.consume(self.done);
+            self.done = 0;
+            let number = self.packets + 1;
+            let located = match &mut self.format {
+                Format::Pcap(pcap) => pcap.next(&mut self.window, number),
+                Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number),
+            };
+            self.stopped = !matches!(located, Ok(Some(_)));
+            self.ahead = located?;
+        }
+        Ok(self.ahead.as_ref().map(|located| located.time))
+    }
+
+    /// Packets given so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes of the input that have been dealt with: for a progress bar.
+    pub fn offset(&self) -> u64 {
+        self.window.offset() + self.done as u64
+    }
+}
+
+/// Says what an input that is not a capture looks like.
+#[cold]
+fn not_a_capture(bytes: &[u8]) -> CaptureError {
+    const KEY_LOG: [&[u8]; 5] = [b"CLIENT_", b"SERVER_", b"EXPORTER_SECRET ", b"EARLY_EXPORTER_", b"# SSL/TLS secrets"];
+    let looks_like = match bytes {
+        [] => return CaptureError::Empty,
+        [0x1f, 0x8b, ..] => "gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        [0x04, 0x22, 0x4d, 0x18, ..] => "lz4",
+        [b'B', b'Z', b'h', ..] => "bzip2",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz",
+        [b'P', b'K', 3, 4, ..] => "a zip archive",
+        [0x34, 0xcd, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0xcd, 0x34, ..] => "the modified pcap format of old Linux tools",
+        [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
+        [0x7f, b'E', b'L', b'F', ..] => "a program",
+        _ if KEY_LOG.iter().any(|start| bytes.starts_with(start)) => "a TLS key log",
+        _ if is_text(bytes) => "text",
+        _ => "none of the formats known",
+    };
+    CaptureError::NotACapture(looks_like)
+}
+
+/// True for UTF-8 without control characters, as far as it was read.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = bytes.get(..256).unwrap_or(bytes);
+    let text = match str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(start.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    !text.is_empty() && !text.chars().any(|c| c.is_control() && !c.is_ascii_whitespace())
+}

@@ -1,0 +1,32 @@
+//! `kafkascope export`: messages for other programs.
+
+use super::End;
+use super::args::{Common, ExportArgs, ExportFormat};
+use super::input::{self, Printer};
+use crate::conversation::Message;
+use crate::output::ndjson::NdjsonWriter;
+use crate::output::tree_json::TreeJsonWriter;
+
+pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
+    let catalog = super::catalog(common)?;
+    match export.format {
+        ExportFormat::Ndjson => {
+            input::read(&export.input, common, &catalog, NdjsonWriter::new(&catalog, common.show_secrets))
+        }
+        ExportFormat::Tree => {
+            input::read(&export.input, common, &catalog, TreeJsonWriter::new(&catalog, common.show_secrets))
+        }
+    }
+}
+
+impl<'p> Printer<'p> for NdjsonWriter<'p> {
+    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        self.message(out, message);
+    }
+}
+
+impl<'p> Printer<'p> for TreeJsonWriter<'p> {
+    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        self.message(out, message);
+    }
+}

@@ -1,0 +1,206 @@
+//! Captures from the command line to a sink, and what is said about them in the end.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::End;
+use super::args::{Common, InputArgs};
+use crate::capture::{CaptureReader, Packet, Time};
+use crate::conversation::{Message, MessageSink, Options, Session};
+use crate::foreign::{Foreign, recognise};
+use crate::protocol::Catalog;
+use crate::stream::Connection;
+
+/// What a command does with each message.
+pub(super) trait Printer<'p> {
+    /// Appends what is to be printed of a message; nothing, if it is not wanted.
+    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>);
+
+    /// Appends what is to be printed of a packet's comment.
+    fn comment(&mut self, out: &mut Vec<u8>, text: &str) {
+        let _ = (out, text);
+    }
+
+    /// Whether no further message is wanted.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// Reads all captures, prints their messages, and says on standard error what was odd.
+pub(super) fn read<'p, P: Printer<'p>>(
+    input: &InputArgs,
+    common: &Common,
+    catalog: &'p Catalog,
+    printer: P,
+) -> anyhow::Result<End> {
+    let mut sources = Vec::new();
+    for path in &input.files {
+        sources.push(Source { path, reader: open(path)?, next: None });
+    }
+    let output = Output {
+        printer,
+        out: super::output(common)?,
+        buffer: Vec::new(),
+        left: input.count.unwrap_or(u64::MAX),
+        failed: None,
+        tls: 0,
+        foreign: 0,
+    };
+    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
+    let mut session = Session::new(catalog, options, output);
+    let mut end = End::Done;
+    let mut number = 0;
+    for source in &mut sources {
+        end = end.or(source.advance());
+    }
+    // Several files are one capture, in order of time; of the same time, in the order of the arguments.
+    while let Some(source) = sources.iter_mut().filter(|source| source.next.is_some()).min_by_key(|source| source.next)
+    {
+        if let Ok(Some(packet)) = source.reader.next() {
+            number += 1;
+            session.packet(&Packet { number, ..packet });
+        }
+        end = end.or(source.advance());
+        if !session.sink().wants_more() {
+            break;
+        }
+    }
+    session.finish();
+    session.sink().finish()?;
+    if !common.quiet {
+        summary(&mut session);
+    }
+    Ok(end)
+}
+
+/// Where messages go: through the printer to the output.
+struct Output<P> {
+    printer: P,
+    out: Box<dyn Write>,
+    buffer: Vec<u8>,
+    left: u64,
+    /// A write that failed: nothing is written after it.
+    failed: Option<io::Error>,
+    /// Connections in TLS.
+    tls: u64,
+    /// Connections that are something else than Kafka.
+    foreign: u64,
+}
+
+impl<P> Output<P> {
+    fn write(&mut self) {
+        if !self.buffer.is_empty() && self.failed.is_none() {
+            self.failed = self.out.write_all(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+}
+
+impl<'p, P: Printer<'p>> Output<P> {
+    fn wants_more(&self) -> bool {
+        self.left > 0 && self.failed.is_none() && !self.printer.is_done()
+    }
+}
+
+impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
+    fn message(&mut self, message: &Message<'_, 'p>) {
+        if !self.wants_more() {
+            return;
+        }
+        self.printer.print(&mut self.buffer, message);
+        self.left -= u64::from(!self.buffer.is_empty());
+        self.write();
+    }
+
+    fn comment(&mut self, _: u64, text: &str) {
+        if self.wants_more() {
+            self.printer.comment(&mut self.buffer, text);
+            self.write();
+        }
+    }
+
+    fn foreign(&mut self, _: &Connection, first: &[u8]) {
+        match recognise(first) {
+            Some(Foreign::Tls { .. }) => self.tls += 1,
+            _ => self.foreign += 1,
+        }
+    }
+}
+
+/// A capture and the time of its next packet.
+struct Source<'a> {
+    path: &'a Path,
+    reader: CaptureReader<Box<dyn Read>>,
+    next: Option<Time>,
+}
+
+impl Source<'_> {
+    /// Looks at the next packet; damage is said at once.
+    fn advance(&mut self) -> End {
+        match self.reader.peek_time() {
+            Ok(next) => {
+                self.next = next;
+                End::Done
+            }
+            Err(error) => {
+                self.next = None;
+                let _ = writeln!(io::stderr(), "kafkascope: {}: {error}", self.path.display());
+                End::Damaged
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> anyhow::Result<CaptureReader<Box<dyn Read>>> {
+    let reader: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).with_context(|| format!("cannot open {}", path.display()))?)
+    };
+    CaptureReader::new(reader).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))
+}
+
+fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
+    let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
+    let (tls, foreign) = (session.sink().tls, session.sink().foreign);
+    let nothing = u64::from(counters.messages == 0);
+    let notes = [
+        (nothing, "no Kafka messages found".to_owned()),
+        (nothing * foreign, counted(foreign, "connection of something else", "connections of something else")),
+        (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
+        (counters.cut, counted(counters.cut, "message cut", "messages cut")),
+        (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
+        (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
+        (
+            counters.unmatched,
+            counted(counters.unmatched, "response without its request", "responses without their request"),
+        ),
+        (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
+        (packets.fragments, counted(packets.fragments, "IP fragment left out", "IP fragments left out")),
+        (packets.broken, counted(packets.broken, "packet with broken headers", "packets with broken headers")),
+        (
+            packets.unknown_link,
+            counted(packets.unknown_link, "packet of an unknown link type", "packets of unknown link types"),
+        ),
+    ];
+    let odd: Vec<String> = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    if !odd.is_empty() {
+        // Nothing can be done about a standard error that is closed.
+        let _ = writeln!(io::stderr(), "kafkascope: {}", odd.join(", "));
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

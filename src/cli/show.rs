@@ -1,0 +1,62 @@
+//! `kafkascope show`: annotated trees.
+
+use super::End;
+use super::args::{Common, ShowArgs};
+use super::input::{self, Printer};
+use crate::conversation::Message;
+use crate::dissect::{Tree, dissect};
+use crate::output::describe::{Describer, title};
+use crate::output::list::heading;
+use crate::output::tree_text::{TreeOptions, write_tree};
+use crate::protocol::Catalog;
+
+pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
+    let catalog = super::catalog(common)?;
+    let printer = TreePrinter {
+        catalog: &catalog,
+        show_secrets: common.show_secrets,
+        options: TreeOptions { verbose: common.verbose },
+        wanted: show.message.clone(),
+        last: None,
+    };
+    input::read(&show.input, common, &catalog, printer)
+}
+
+struct TreePrinter<'p> {
+    catalog: &'p Catalog,
+    show_secrets: bool,
+    options: TreeOptions,
+    /// The messages to show, by number; none: all.
+    wanted: Vec<u64>,
+    /// The number of the last message that came.
+    last: Option<u64>,
+}
+
+impl<'p> Printer<'p> for TreePrinter<'p> {
+    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        self.last = Some(message.index);
+        if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
+            return;
+        }
+        let mut tree = Tree::new();
+        dissect(&message.reading, message.frame, &mut tree);
+        let (name, ty) = title(self.catalog, message);
+        let describer = Describer {
+            catalog: self.catalog,
+            tree: &tree,
+            frame: message.frame,
+            title: (&name, &ty),
+            sample: false,
+            show_secrets: self.show_secrets,
+        };
+        let mut text = String::new();
+        heading(&mut text, message);
+        write_tree(&mut text, &describer, self.options);
+        text.push('\n');
+        out.extend_from_slice(text.as_bytes());
+    }
+
+    fn is_done(&self) -> bool {
+        self.wanted.iter().max().is_some_and(|last| self.last >= Some(*last))
+    }
+}

@@ -1,0 +1,474 @@
+//! One Kafka connection: two streams cut into frames, and what is said in them.
+
+use super::framer::{Framer, State};
+use super::judge::{Verdict, frame_size, judge};
+use super::message::{Exchange, Message, Subject};
+use super::talk::{Call, Held, Pending, Talk};
+use super::tracker::{MessageSink, Shared};
+use crate::capture::Time;
+use crate::dissect::{
+    Deaf, Fit, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response, is_convincing,
+    responses_that_fit,
+};
+use crate::protocol::{ApiKey, Side};
+use crate::stream::{Connection, Direction, Gap, Origin};
+
+pub(super) use super::framer::Piece;
+
+/// A connection that is Kafka.
+#[derive(Debug)]
+pub(super) struct Line {
+    connection: Connection,
+    client: Direction,
+    requests: Framer,
+    responses: Framer,
+    talk: Talk,
+}
+
+/// A frame that was cut out of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Frame<'b> {
+    bytes: &'b [u8],
+    /// Bytes that the capture lacks at its end.
+    gap: u64,
+    stream_offset: u64,
+    time: Time,
+    guessed: bool,
+}
+
+/// Data pieces of its connection for which a response is held until its request comes.
+const HOLD_PIECES: u32 = 64;
+/// The same in nanoseconds of capture time.
+const HOLD_TIME: i64 = Time::SECOND;
+/// Responses, and bytes of them, that are held for one connection.
+const MAX_HELD: usize = 256;
+const MAX_HELD_BYTES: usize = 4 << 20;
+/// Bytes of a stream that are kept while its next frame is looked for.
+const MAX_LOST: usize = 1 << 20;
+/// Frames longer than this are not held against every plan that there is.
+const MAX_GUESS: usize = 1 << 20;
+
+impl Line {
+    pub(super) fn new(connection: Connection, client: Direction, from_the_start: bool) -> Self {
+        let mut line = Self {
+            connection,
+            client,
+            requests: Framer::default(),
+            responses: Framer::default(),
+            talk: Talk::default(),
+        };
+        if !from_the_start {
+            line.requests.state = State::Lost;
+            line.responses.state = State::Lost;
+        }
+        line
+    }
+
+    fn side(&self, direction: Direction) -> Side {
+        if direction == self.client { Side::Request } else { Side::Response }
+    }
+
+    fn framer(&mut self, side: Side) -> &mut Framer {
+        match side {
+            Side::Request => &mut self.requests,
+            Side::Response => &mut self.responses,
+        }
+    }
+
+    /// Takes what was kept while the connection was undecided.
+    pub(super) fn resume<'p, S: MessageSink<'p>>(
+        &mut self,
+        shared: &mut Shared<'p, S>,
+        direction: Direction,
+        bytes: &[u8],
+        start: u64,
+        pieces: Vec<Piece>,
+    ) {
+        let side = self.side(direction);
+        self.framer(side).pieces = pieces;
+        self.take(shared, side, bytes, start);
+    }
+
+    pub(super) fn data<'p, S: MessageSink<'p>>(
+        &mut self,
+        shared: &mut Shared<'p, S>,
+        direction: Direction,
+        bytes: &[u8],
+        origin: Origin,
+    ) {
+        let side = self.side(direction);
+        self.framer(side).pieces.push(Piece::new(origin, bytes.len()));
+        self.take(shared, side, bytes, origin.offset);
+        if !self.talk.held.is_empty() {
+            self.talk.held.iter_mut().for_each(|held| held.age += 1);
+            self.release(shared, Some(origin.time));
+        }
+    }
+
+    /// Cuts frames out of what is kept and the bytes that follow it; a frame that lies whole in the bytes is not copied.
+    fn take<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side, bytes: &[u8], start: u64) {
+        let framer = self.framer(side);
+        if framer.buffer.is_empty() {
+            let used = self.cut(shared, side, bytes, start);
+            let framer = self.framer(side);
+            framer.buffer.extend_from_slice(bytes.get(used..).unwrap_or_default());
+            framer.start = start + used as u64;
+            framer.forget_before(start + used as u64);
+            return;
+        }
+        framer.buffer.extend_from_slice(bytes);
+        if framer.buffer.len() < framer.needed {
+            return;
+        }
+        let mut buffer = std::mem::take(&mut framer.buffer);
+        let start = framer.start;
+        let used = self.cut(shared, side, &buffer, start);
+        buffer.drain(..used);
+        let framer = self.framer(side);
+        framer.buffer = buffer;
+        framer.start = start + used as u64;
+        framer.forget_before(start + used as u64);
+    }
+
+    /// Tells the messages that lie whole in the bytes, and gives how many bytes are used up.
+    fn cut<'p, S: MessageSink<'p>>(
+        &mut self,
+        shared: &mut Shared<'p, S>,
+        side: Side,
+        bytes: &[u8],
+        start: u64,
+    ) -> usize {
+        let mut at = 0;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let least = if self.talk.tokens { 0 } else { 4 };
+            let framer = self.framer(side);
+            framer.needed = 0;
+            if rest.is_empty() {
+                return at;
+            }
+            match framer.state {
+                State::Skipping(left) => {
+                    let step = left.min(rest.len() as u64);
+                    framer.state = if step == left { State::Framed } else { State::Skipping(left - step) };
+                    at += step as usize;
+                }
+                State::Framed => {
+                    let Some(length) = frame_size(rest) else {
+                        framer.needed = 4;
+                        return at;
+                    };
+                    if !(least..=shared.options.max_frame).contains(&length) {
+                        framer.state = State::Lost;
+                        shared.counters.absurd_sizes += 1;
+                        continue;
+                    }
+                    let Some(frame) = rest.get(..length as usize + 4) else {
+                        framer.needed = length as usize + 4;
+                        return at;
+                    };
+                    self.frame(shared, side, frame, start + at as u64, 0);
+                    at += frame.len();
+                }
+                State::Lost => {
+                    let found = match side {
+                        Side::Request => find_request(shared, rest),
+                        Side::Response => self.find_response(shared, rest, start + at as u64),
+                    };
+                    let framer = self.framer(side);
+                    match found {
+                        Ok(skip) => {
+                            at += skip;
+                            framer.state = State::Framed;
+                            framer.guessed = true;
+                            shared.counters.guessed += 1;
+                        }
+                        Err(skip) => return at + skip,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the next response begins that is certain: one that is awaited and fits, or, at the start of a segment, one
+    /// that fits a single API.
+    fn find_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
+        for at in 0..bytes.len() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(size) = frame_size(rest).filter(|size| (4..=shared.options.max_frame).contains(size)) else {
+                continue;
+            };
+            let Some(frame) = rest.get(..size as usize + 4) else { continue };
+            let Some(correlation) = correlation_of(frame) else { continue };
+            let certain = match self.talk.asked(correlation) {
+                Some(Call::Api { key, version, .. }) => {
+                    let fit = fit_response(shared.catalog, key, version, frame, true, 0);
+                    let outcome = dissect(&fit.reading, frame, &mut Deaf);
+                    fit.reading.body.is_some() && is_convincing(key, outcome)
+                }
+                Some(Call::Token) => false,
+                None => {
+                    self.responses.is_piece_start(start + at as u64)
+                        && frame.len() <= MAX_GUESS
+                        && !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
+                }
+            };
+            if certain {
+                return Ok(at);
+            }
+        }
+        Err(bytes.len().saturating_sub(MAX_LOST))
+    }
+
+    pub(super) fn gap<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, direction: Direction, gap: Gap) {
+        let side = self.side(direction);
+        let framer = self.framer(side);
+        let kept = std::mem::take(&mut framer.buffer);
+        let start = framer.start;
+        framer.start = gap.offset + gap.missing;
+        framer.needed = 0;
+        // Bytes of the frame that come behind those that are kept.
+        let left = match framer.state {
+            State::Skipping(left) => Some(left),
+            State::Framed => {
+                let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
+                length.map(|length| u64::from(length) + 4 - kept.len() as u64)
+            }
+            State::Lost => None,
+        };
+        framer.state = match left.and_then(|left| left.checked_sub(gap.missing)) {
+            Some(0) => State::Framed,
+            Some(behind) => State::Skipping(behind),
+            None => State::Lost,
+        };
+        if let Some(left) = left.filter(|_| !kept.is_empty()) {
+            self.frame(shared, side, &kept, start, left);
+        }
+        let framer = self.framer(side);
+        let start = framer.start;
+        framer.forget_before(start);
+    }
+
+    /// Tells what is left when no more data comes.
+    pub(super) fn close<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
+        for side in [Side::Request, Side::Response] {
+            let framer = self.framer(side);
+            let kept = std::mem::take(&mut framer.buffer);
+            let (start, state) = (framer.start, framer.state);
+            let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
+            if let Some(length) = length.filter(|_| state == State::Framed && kept.len() >= 8) {
+                let left = (u64::from(length) + 4).saturating_sub(kept.len() as u64);
+                self.frame(shared, side, &kept, start, left);
+            }
+        }
+        self.release(shared, None);
+    }
+
+    fn frame<'p, S: MessageSink<'p>>(
+        &mut self,
+        shared: &mut Shared<'p, S>,
+        side: Side,
+        bytes: &[u8],
+        stream_offset: u64,
+        gap: u64,
+    ) {
+        let framer = self.framer(side);
+        let guessed = std::mem::take(&mut framer.guessed);
+        let time = framer.origins(stream_offset, stream_offset + bytes.len() as u64, &mut shared.packets);
+        shared.counters.cut += u64::from(gap > 0);
+        let frame = Frame { bytes, gap, stream_offset, time, guessed };
+        match side {
+            Side::Request => self.request(shared, frame),
+            Side::Response => self.response(shared, frame),
+        }
+    }
+
+    fn request<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
+        if self.talk.tokens {
+            self.talk.tokens =
+                judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
+            if self.talk.tokens {
+                let index = self.tell(shared, frame, &token(Side::Request, frame.gap), None);
+                self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None });
+                return;
+            }
+        }
+        let Some(head) = RequestHead::read(frame.bytes.get(4..).unwrap_or_default()) else {
+            // The head itself is cut or broken: its plan says where.
+            let header = shared.catalog.header(Side::Request, 1);
+            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.gap as u32 };
+            let subject = Subject::Api { key: None, version: None, correlation: None };
+            self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
+            return;
+        };
+        let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
+        let subject =
+            Subject::Api { key: Some(head.key), version: Some(head.version), correlation: Some(head.correlation) };
+        let index = self.tell(shared, frame, &Told { subject, fit, client_id: head.client_id }, None);
+        if head.key == ApiKey::PRODUCE && is_unacknowledged(&fit.reading, frame.bytes) {
+            return;
+        }
+        self.talk.tokens = head.key == ApiKey::SASL_HANDSHAKE && head.version == 0;
+        let client_id = self.talk.share_client_id(head.client_id);
+        let call = Call::Api { key: head.key, version: head.version, correlation: head.correlation };
+        self.talk.ask(Pending { index, time: frame.time, call, client_id });
+        if !self.talk.held.is_empty() {
+            self.release(shared, Some(frame.time));
+        }
+    }
+
+    fn response<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
+        if self.talk.held.is_empty() {
+            if let Some(pending) = self.talk.answer_token() {
+                self.tell(shared, frame, &token(Side::Response, frame.gap), Some(&pending));
+                return;
+            }
+            if let Some(pending) = correlation_of(frame.bytes).and_then(|correlation| self.talk.answer(correlation)) {
+                self.answer(shared, frame, &pending);
+                return;
+            }
+        }
+        self.talk.held.push_back(Held {
+            frame: frame.bytes.to_vec(),
+            packets: shared.packets.clone(),
+            time: frame.time,
+            stream_offset: frame.stream_offset,
+            guessed: frame.guessed,
+            gap: frame.gap,
+            age: 0,
+        });
+        let bytes: usize = self.talk.held.iter().map(|held| held.frame.len()).sum();
+        if self.talk.held.len() > MAX_HELD || bytes > MAX_HELD_BYTES {
+            self.release(shared, None);
+        }
+    }
+
+    /// Tells the responses that were held and whose request has come, or whose time is up; with no time, all.
+    fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
+        while let Some(held) = self.talk.held.pop_front() {
+            let pending = correlation_of(&held.frame).and_then(|correlation| self.talk.answer(correlation));
+            let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > HOLD_TIME);
+            if pending.is_none() && !expired {
+                self.talk.held.push_front(held);
+                return;
+            }
+            shared.packets.clone_from(&held.packets);
+            let frame = Frame {
+                bytes: &held.frame,
+                gap: held.gap,
+                stream_offset: held.stream_offset,
+                time: held.time,
+                guessed: held.guessed,
+            };
+            match pending {
+                Some(pending) => self.answer(shared, frame, &pending),
+                None => self.unasked(shared, frame),
+            }
+        }
+    }
+
+    /// A response whose request is known.
+    fn answer<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
+        let Call::Api { key, version, correlation } = pending.call else { return };
+        let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
+        // The fallback of ApiVersions is of version 0, whatever was asked.
+        let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
+        let subject = Subject::Api { key: Some(key), version: Some(version), correlation: Some(correlation) };
+        self.tell(shared, frame, &Told { subject, fit, client_id: pending.client_id.as_deref() }, Some(pending));
+    }
+
+    /// A response whose request was not seen: read with the one API whose plan takes it whole, else not at all.
+    fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
+        shared.counters.unmatched += 1;
+        let may_guess = frame.gap == 0 && frame.bytes.len() <= MAX_GUESS;
+        let fits = if may_guess { responses_that_fit(shared.catalog, frame.bytes, true, 2) } else { Vec::new() };
+        let newest = fits.last().copied();
+        let plan = newest.filter(|newest| fits.iter().all(|plan| plan.reads_like(newest)));
+        let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
+        let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
+        let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
+        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing: frame.gap as u32 };
+        let version = plan.map(|plan| plan.version);
+        let subject = Subject::Api { key, version, correlation: correlation_of(frame.bytes) };
+        let frame = Frame { guessed: frame.guessed || plan.is_some(), ..frame };
+        self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
+    }
+
+    /// Tells the sink and gives the message's number.
+    fn tell<'p, S: MessageSink<'p>>(
+        &self,
+        shared: &mut Shared<'p, S>,
+        frame: Frame<'_>,
+        told: &Told<'_, 'p>,
+        pending: Option<&Pending>,
+    ) -> u64 {
+        shared.counters.messages += 1;
+        let message = Message {
+            index: shared.counters.messages,
+            time: frame.time,
+            connection: self.connection.id,
+            client: self.connection.sender(self.client),
+            broker: self.connection.sender(self.client.opposite()),
+            subject: told.subject,
+            client_id: told.client_id,
+            frame: frame.bytes,
+            reading: told.fit.reading,
+            assumed: told.fit.assumed,
+            guessed: frame.guessed,
+            gap: frame.gap,
+            packets: &shared.packets,
+            stream_offset: frame.stream_offset,
+            request: pending
+                .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),
+        };
+        shared.sink.message(&message);
+        message.index
+    }
+}
+
+/// What is told of a frame beside its bytes.
+struct Told<'a, 'p> {
+    subject: Subject,
+    fit: Fit<'p>,
+    client_id: Option<&'a [u8]>,
+}
+
+fn token<'p>(side: Side, gap: u64) -> Told<'static, 'p> {
+    let reading = Reading { side, header: None, body: None, sized: true, missing: gap as u32 };
+    Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
+}
+
+fn correlation_of(frame: &[u8]) -> Option<i32> {
+    frame.get(4..).and_then(<[u8]>::first_chunk).map(|correlation| i32::from_be_bytes(*correlation))
+}
+
+/// Whether a Produce request asks for no answer: its `acks` are 0.
+fn is_unacknowledged(reading: &Reading<'_>, frame: &[u8]) -> bool {
+    #[derive(Default)]
+    struct Acks(Option<i64>);
+    impl<'p> Visitor<'p> for Acks {
+        fn value(&mut self, place: Place<'p>, value: Value<'_>, _: Span) {
+            if let (Place::Field(field), Value::Int(acks)) = (place, value)
+                && &*field.name == "Acks"
+            {
+                self.0 = Some(acks);
+            }
+        }
+    }
+    let mut acks = Acks::default();
+    dissect(reading, frame, &mut acks);
+    acks.0 == Some(0)
+}
+
+/// Where the next request begins that is certain; else how many bytes are of no use.
+fn find_request<S>(shared: &Shared<'_, S>, bytes: &[u8]) -> Result<usize, usize> {
+    let mut waiting = None;
+    for at in 0..bytes.len() {
+        match judge(shared.catalog, bytes.get(at..).unwrap_or_default(), shared.options.max_frame, false) {
+            Verdict::Yes => return Ok(at),
+            Verdict::NeedMore(_) => waiting = waiting.or(Some(at)),
+            Verdict::Maybe | Verdict::No => {}
+        }
+    }
+    Err(waiting.unwrap_or(bytes.len()).max(bytes.len().saturating_sub(MAX_LOST)))
+}

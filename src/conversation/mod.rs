@@ -1,0 +1,30 @@
+//! Streams to frames, frames to messages, messages to exchanges.
+//!
+//! [`Conversations`] listens to the two streams of every connection. It tells by their content which connections are
+//! Kafka and which side is the broker, cuts the streams into frames, understands each as a request or a response, and
+//! pairs the two by correlation id. Whoever wants messages is a [`MessageSink`].
+//!
+//! - **Is it Kafka?** A connection is, once its initiator (or, where the beginning was not captured, one side at the
+//!   start of a segment) sends a frame that a known request takes whole. A request that only looks like one from
+//!   outside is believed when the other side answers with its correlation id, or is known as a broker. All else is
+//!   never called Kafka.
+//! - **Responses** come in the order of their requests. One that comes before its request, as captures of several
+//!   queues show it, is held for 64 pieces of data of its connection or 1 s; after that its request counts as not seen.
+//! - **Holes**: the frame that a hole cuts is shown as far as it goes. Where its size tells, the stream goes on behind
+//!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
+//! - **Bare tokens** follow a SaslHandshake of version 0, up to the first frame that a known request takes whole.
+
+mod framer;
+mod judge;
+mod line;
+mod message;
+mod session;
+mod talk;
+mod tracker;
+
+pub use message::{Exchange, Message, Subject};
+pub use session::Session;
+pub use tracker::{Conversations, Counters, MessageSink, Options};
+
+#[cfg(test)]
+mod tests;

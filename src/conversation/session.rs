@@ -1,0 +1,61 @@
+//! Packets in, messages out: the whole way from a capture to a sink.
+
+use super::tracker::{Conversations, Counters, MessageSink, Options};
+use crate::capture::{Packet, PacketCounters, segment};
+use crate::protocol::Catalog;
+use crate::stream::{self, Limits, Reassembler};
+
+/// Takes packets and tells a sink the messages in them.
+pub struct Session<'p, S> {
+    packets: PacketCounters,
+    reassembler: Reassembler,
+    conversations: Conversations<'p, S>,
+}
+
+impl<'p, S: MessageSink<'p>> Session<'p, S> {
+    /// No packets yet.
+    pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
+        Self {
+            packets: PacketCounters::default(),
+            reassembler: Reassembler::new(Limits::default()),
+            conversations: Conversations::new(catalog, options, sink),
+        }
+    }
+
+    /// Takes the next packet.
+    pub fn packet(&mut self, packet: &Packet<'_>) {
+        for comment in packet.comments.clone() {
+            self.conversations.sink().comment(packet.number, &comment);
+        }
+        let outcome = segment(packet);
+        self.packets.count(&outcome);
+        if let Ok(segment) = outcome {
+            self.reassembler.push(&segment, &mut self.conversations);
+        }
+    }
+
+    /// Tells what is left when there are no more packets.
+    pub fn finish(&mut self) {
+        self.reassembler.finish(&mut self.conversations);
+    }
+
+    /// Who is told.
+    pub fn sink(&mut self) -> &mut S {
+        self.conversations.sink()
+    }
+
+    /// What became of the packets.
+    pub fn packets(&self) -> PacketCounters {
+        self.packets
+    }
+
+    /// What was odd about the streams.
+    pub fn streams(&self) -> &stream::Counters {
+        self.reassembler.counters()
+    }
+
+    /// What was odd about the messages.
+    pub fn counters(&self) -> Counters {
+        self.conversations.counters()
+    }
+}

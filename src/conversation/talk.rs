@@ -1,0 +1,90 @@
+//! What goes on between a client and a broker: requests that wait, responses that came too early, SASL.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::capture::Time;
+use crate::protocol::ApiKey;
+
+/// Requests that may wait for an answer on one connection; Kafka clients have 5 or so.
+const MAX_PENDING: usize = 4096;
+
+/// The state of one connection's exchanges.
+#[derive(Debug, Default)]
+pub(super) struct Talk {
+    pending: VecDeque<Pending>,
+    /// Responses whose request was not seen yet, in their order.
+    pub(super) held: VecDeque<Held>,
+    /// Whether bare SASL tokens may come.
+    pub(super) tokens: bool,
+    client_id: Option<Arc<[u8]>>,
+}
+
+/// A request that waits for its response.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) index: u64,
+    pub(super) time: Time,
+    pub(super) call: Call,
+    pub(super) client_id: Option<Arc<[u8]>>,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    Api { key: ApiKey, version: i16, correlation: i32 },
+    Token,
+}
+
+/// A response that waits for its request.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) frame: Vec<u8>,
+    pub(super) packets: Vec<u64>,
+    pub(super) time: Time,
+    pub(super) stream_offset: u64,
+    pub(super) guessed: bool,
+    pub(super) gap: u64,
+    /// Pieces of data that the connection has had since.
+    pub(super) age: u32,
+}
+
+impl Talk {
+    /// Notes a request that will be answered.
+    pub(super) fn ask(&mut self, request: Pending) {
+        if self.pending.len() >= MAX_PENDING {
+            self.pending.pop_front();
+        }
+        self.pending.push_back(request);
+    }
+
+    /// Takes the request that a response with this correlation id answers. Requests before it were never answered:
+    /// a broker answers in order.
+    pub(super) fn answer(&mut self, correlation: i32) -> Option<Pending> {
+        let answers =
+            |request: &Pending| matches!(request.call, Call::Api { correlation: asked, .. } if asked == correlation);
+        let place = self.pending.iter().position(answers)?;
+        self.pending.drain(..place);
+        self.pending.pop_front()
+    }
+
+    /// What was asked with this correlation id, if it waits for an answer.
+    pub(super) fn asked(&self, correlation: i32) -> Option<Call> {
+        let asks = |call: &Call| matches!(call, Call::Api { correlation: asked, .. } if *asked == correlation);
+        self.pending.iter().map(|request| request.call).find(asks)
+    }
+
+    /// Takes the token that the next response answers, if a token is next.
+    pub(super) fn answer_token(&mut self) -> Option<Pending> {
+        let is_token = self.pending.front().is_some_and(|request| request.call == Call::Token);
+        if is_token { self.pending.pop_front() } else { None }
+    }
+
+    /// The client's name for itself, shared by its requests as long as it stays the same.
+    pub(super) fn share_client_id(&mut self, client_id: Option<&[u8]>) -> Option<Arc<[u8]>> {
+        if self.client_id.as_deref() != client_id {
+            self.client_id = client_id.map(Arc::from);
+        }
+        self.client_id.clone()
+    }
+}

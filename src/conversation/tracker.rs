@@ -1,0 +1,323 @@
+//! All connections of a capture, and what is decided about each.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+
+use super::judge::{Verdict, frame_size, judge};
+use super::line::{Line, Piece};
+use super::message::Message;
+use crate::protocol::Catalog;
+use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
+
+/// Who wants messages.
+pub trait MessageSink<'p> {
+    /// A message is complete, or as complete as it will be.
+    fn message(&mut self, message: &Message<'_, 'p>);
+
+    /// A packet has a comment. Comments come before the messages that the packet completes.
+    fn comment(&mut self, packet: u64, text: &str) {
+        let _ = (packet, text);
+    }
+
+    /// A connection is not Kafka, or not in the clear: `first` is what its initiator, or else the other side, sent first.
+    fn foreign(&mut self, connection: &Connection, first: &[u8]) {
+        let _ = (connection, first);
+    }
+}
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Frames that say that they are longer are not believed. Brokers take 100 MiB by default.
+    pub max_frame: u32,
+    /// Ports of brokers: what goes to them is taken for Kafka whatever it looks like.
+    pub ports: Vec<u16>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_frame: 100 << 20, ports: Vec::new() }
+    }
+}
+
+/// What was odd, for the closing summary.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages told.
+    pub messages: u64,
+    /// Connections that are Kafka.
+    pub connections: u64,
+    /// Connections that are not, or not in the clear.
+    pub foreign: u64,
+    /// Messages that the capture has not all bytes of.
+    pub cut: u64,
+    /// Times that the beginning of a frame had to be guessed.
+    pub guessed: u64,
+    /// Frames whose size cannot be true.
+    pub absurd_sizes: u64,
+    /// Responses whose request was not seen.
+    pub unmatched: u64,
+}
+
+/// Takes streams and tells messages.
+#[derive(Debug)]
+pub struct Conversations<'p, S> {
+    pub(super) shared: Shared<'p, S>,
+    connections: HashMap<ConnectionId, State>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub(super) struct Shared<'p, S> {
+    pub(super) catalog: &'p Catalog,
+    pub(super) options: Options,
+    pub(super) sink: S,
+    pub(super) counters: Counters,
+    /// Endpoints that were seen to be brokers.
+    brokers: HashSet<SocketAddr>,
+    /// The packets of the message at hand; kept to be used again.
+    pub(super) packets: Vec<u64>,
+}
+
+#[derive(Debug)]
+enum State {
+    Undecided(Box<Undecided>),
+    Kafka(Box<Line>),
+    Foreign,
+}
+
+/// A connection that may yet turn out to be Kafka.
+#[derive(Debug)]
+struct Undecided {
+    connection: Connection,
+    /// Whether the first byte of each stream is the first that was sent.
+    from_the_start: bool,
+    forward: Side,
+    backward: Side,
+}
+
+/// What one side has sent so far.
+#[derive(Debug, Default)]
+struct Side {
+    bytes: Vec<u8>,
+    start: u64,
+    pieces: Vec<Piece>,
+    /// Places in `bytes` where a segment begins that may be a request.
+    candidates: Vec<usize>,
+}
+
+/// Bytes of one side that are kept while nothing is decided.
+const MAX_UNDECIDED: usize = 2 << 20;
+/// A server that has said so much before its client has said anything is no broker.
+const MAX_UNASKED: usize = 64 << 10;
+const MAX_BROKERS: usize = 1 << 16;
+
+impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
+    /// No connections yet.
+    pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
+        let counters = Counters::default();
+        let shared = Shared { catalog, options, sink, counters, brokers: HashSet::new(), packets: Vec::new() };
+        Self { shared, connections: HashMap::new() }
+    }
+
+    /// Who is told.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.shared.sink
+    }
+
+    /// What was odd so far.
+    pub fn counters(&self) -> Counters {
+        self.shared.counters
+    }
+}
+
+impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
+    fn open(&mut self, connection: &Connection) {
+        let ports = &self.shared.options.ports;
+        let state = if ports.contains(&connection.responder.port()) {
+            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Forward, connection.handshake)))
+        } else if ports.contains(&connection.initiator.port()) {
+            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Backward, connection.handshake)))
+        } else {
+            State::Undecided(Box::new(Undecided {
+                connection: *connection,
+                from_the_start: connection.handshake,
+                forward: Side::default(),
+                backward: Side::default(),
+            }))
+        };
+        self.connections.insert(connection.id, state);
+    }
+
+    fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
+        let Some(state) = self.connections.get_mut(&connection.id) else { return };
+        match state {
+            State::Kafka(line) => line.data(&mut self.shared, direction, bytes, origin),
+            State::Undecided(undecided) => {
+                undecided.push(direction, bytes, origin);
+                let decision = undecided.decide(&self.shared, false);
+                state.decided(&mut self.shared, decision);
+            }
+            State::Foreign => {}
+        }
+    }
+
+    fn gap(&mut self, connection: &Connection, direction: Direction, gap: Gap) {
+        let Some(state) = self.connections.get_mut(&connection.id) else { return };
+        if let State::Undecided(undecided) = state {
+            // No more bytes will come for what is there, so it is judged as it is.
+            let decision = undecided.decide(&self.shared, true);
+            if matches!(decision, Decision::Wait) {
+                undecided.lose(direction, gap);
+            }
+            state.decided(&mut self.shared, decision);
+        }
+        if let State::Kafka(line) = state {
+            line.gap(&mut self.shared, direction, gap);
+        }
+    }
+
+    fn close(&mut self, connection: &Connection, _: Close) {
+        let Some(mut state) = self.connections.remove(&connection.id) else { return };
+        if let State::Undecided(undecided) = &mut state {
+            let decision = match undecided.decide(&self.shared, true) {
+                Decision::Wait => Decision::Foreign,
+                decided => decided,
+            };
+            state.decided(&mut self.shared, decision);
+        }
+        if let State::Kafka(line) = &mut state {
+            line.close(&mut self.shared);
+        }
+    }
+}
+
+impl<'p, S: MessageSink<'p>> Shared<'p, S> {
+    fn begin(&mut self, connection: Connection, client: Direction, from_the_start: bool) -> Line {
+        let broker = connection.sender(client.opposite());
+        if self.brokers.len() < MAX_BROKERS {
+            self.brokers.insert(broker);
+        }
+        self.counters.connections += 1;
+        Line::new(connection, client, from_the_start)
+    }
+}
+
+impl State {
+    fn decided<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, decision: Decision) {
+        let Self::Undecided(undecided) = self else { return };
+        match decision {
+            Decision::Wait => {}
+            Decision::Foreign => {
+                shared.counters.foreign += 1;
+                let (forward, backward) = (&undecided.forward.bytes, &undecided.backward.bytes);
+                shared.sink.foreign(&undecided.connection, if forward.is_empty() { backward } else { forward });
+                *self = Self::Foreign;
+            }
+            Decision::Kafka { client, at } => {
+                let mut line = shared.begin(undecided.connection, client, undecided.from_the_start);
+                let forward = std::mem::take(&mut undecided.forward);
+                let backward = std::mem::take(&mut undecided.backward);
+                let (asked, answered) =
+                    if client == Direction::Forward { (forward, backward) } else { (backward, forward) };
+                line.resume(
+                    shared,
+                    client,
+                    asked.bytes.get(at..).unwrap_or_default(),
+                    asked.start + at as u64,
+                    asked.pieces,
+                );
+                line.resume(shared, client.opposite(), &answered.bytes, answered.start, answered.pieces);
+                *self = Self::Kafka(Box::new(line));
+            }
+        }
+    }
+}
+
+/// What a connection turns out to be.
+#[derive(Debug, Clone, Copy)]
+enum Decision {
+    /// It cannot be said yet.
+    Wait,
+    /// Not Kafka.
+    Foreign,
+    /// Kafka; the client's first frame begins at a place in its bytes.
+    Kafka { client: Direction, at: usize },
+}
+
+impl Undecided {
+    fn side(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::Forward => &mut self.forward,
+            Direction::Backward => &mut self.backward,
+        }
+    }
+
+    fn push(&mut self, direction: Direction, bytes: &[u8], origin: Origin) {
+        let side = self.side(direction);
+        if side.bytes.is_empty() {
+            side.start = origin.offset;
+        }
+        side.candidates.push(side.bytes.len());
+        side.bytes.extend_from_slice(bytes);
+        side.pieces.push(Piece::new(origin, bytes.len()));
+    }
+
+    /// The bytes before a hole are of no use any more.
+    fn lose(&mut self, direction: Direction, gap: Gap) {
+        self.from_the_start = false;
+        *self.side(direction) = Side { start: gap.offset + gap.missing, ..Side::default() };
+    }
+
+    fn decide<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
+        if self.from_the_start { self.decide_by_opening(shared, is_all) } else { self.decide_by_search(shared, is_all) }
+    }
+
+    /// The initiator's first bytes decide.
+    fn decide_by_opening<S>(&self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
+        let (forward, backward) = (&self.forward, &self.backward);
+        let kafka = Decision::Kafka { client: Direction::Forward, at: 0 };
+        let is_broker = shared.brokers.contains(&self.connection.responder);
+        match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
+            Verdict::Yes => kafka,
+            Verdict::NeedMore(_) if forward.bytes.is_empty() && backward.bytes.len() > MAX_UNASKED => Decision::Foreign,
+            Verdict::NeedMore(_) => Decision::Wait,
+            Verdict::Maybe if is_broker || answers(&backward.bytes, &forward.bytes) => kafka,
+            Verdict::Maybe if backward.bytes.len() < 8 && !is_all => Decision::Wait,
+            Verdict::No if is_broker && crate::foreign::recognise(&forward.bytes).is_none() => kafka,
+            Verdict::Maybe | Verdict::No => Decision::Foreign,
+        }
+    }
+
+    /// The first segment of either side that begins with a request decides.
+    fn decide_by_search<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let side = self.side(direction);
+            let bytes = &side.bytes;
+            let mut found = None;
+            side.candidates.retain(|&at| {
+                let rest = bytes.get(at..).unwrap_or_default();
+                match judge(shared.catalog, rest, shared.options.max_frame, is_all) {
+                    Verdict::Yes => {
+                        found = found.or(Some(at));
+                        true
+                    }
+                    Verdict::NeedMore(_) => true,
+                    Verdict::Maybe | Verdict::No => false,
+                }
+            });
+            if let Some(at) = found {
+                return Decision::Kafka { client: direction, at };
+            }
+        }
+        let is_hopeless = [&self.forward, &self.backward].iter().any(|side| side.bytes.len() > MAX_UNDECIDED);
+        if is_hopeless { Decision::Foreign } else { Decision::Wait }
+    }
+}
+
+/// Whether bytes begin with a response that has the correlation id of the request that the other bytes begin with.
+fn answers(response: &[u8], request: &[u8]) -> bool {
+    let fits = frame_size(response).is_some_and(|size| size >= 4);
+    let correlation = response.get(4..8);
+    fits && correlation.is_some() && correlation == request.get(8..12)
+}

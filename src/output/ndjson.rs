@@ -1,0 +1,168 @@
+//! One message a line, as JSON.
+
+use std::net::SocketAddr;
+
+use itoa::Buffer;
+
+use super::json::{self, JsonWriter, base64, string};
+use crate::capture::Time;
+use crate::conversation::{Message, Subject};
+use crate::dissect::{Fault, dissect};
+use crate::protocol::{Catalog, Side};
+
+/// Writes messages as lines of JSON.
+#[derive(Debug)]
+pub struct NdjsonWriter<'p> {
+    catalog: &'p Catalog,
+    show_secrets: bool,
+}
+
+impl<'p> NdjsonWriter<'p> {
+    /// A writer that withholds secrets unless it is told not to.
+    pub fn new(catalog: &'p Catalog, show_secrets: bool) -> Self {
+        Self { catalog, show_secrets }
+    }
+
+    /// Appends the line of a message, with its newline.
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        out.push(b'{');
+        envelope(out, self.catalog, message);
+        if message.subject == Subject::SaslToken {
+            self.token(out, message);
+        } else {
+            let mut writer = JsonWriter::new(self.catalog, out, self.show_secrets);
+            dissect(&message.reading, message.frame, &mut writer);
+            let found = writer.into_faults();
+            faults(out, &found);
+        }
+        json::close_bracket(out, b'}');
+        out.push(b'\n');
+    }
+
+    /// A bare token: its bytes, which are secret.
+    fn token(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        let token = message.frame.get(4..).unwrap_or_default();
+        out.extend_from_slice(b"\"body\":{\"token\":");
+        if self.show_secrets {
+            base64(out, token);
+        } else {
+            json::withheld(out, token.len());
+        }
+        out.extend_from_slice(b"},\"faults\":[],");
+    }
+}
+
+/// Appends what is known of a message beside its bytes: the members from `index` on, each with its comma.
+pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>) {
+    number(out, b"\"index\":", message.index);
+    out.extend_from_slice(b"\"time\":\"");
+    let mut time = [0; Time::TEXT_LENGTH];
+    out.extend_from_slice(message.time.write_rfc3339(&mut time).as_bytes());
+    out.extend_from_slice(b"\",");
+    number(out, b"\"connection\":", message.connection.0);
+    endpoint(out, b"\"client\":\"", message.client);
+    endpoint(out, b"\"broker\":\"", message.broker);
+    out.extend_from_slice(match message.side() {
+        Side::Request => b"\"type\":\"request\",\"api\":",
+        Side::Response => b"\"type\":\"response\",\"api\":",
+    });
+    match (message.subject, message.key()) {
+        (Subject::SaslToken, _) => out.extend_from_slice(b"\"SaslToken\""),
+        (_, Some(key)) => {
+            string(out, catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
+        }
+        (_, None) => out.extend_from_slice(b"null"),
+    }
+    optional(out, b",\"apiKey\":", message.key().map(|key| i64::from(key.0)));
+    optional(out, b",\"apiVersion\":", message.version().map(i64::from));
+    optional(out, b",\"correlationId\":", message.correlation().map(i64::from));
+    out.extend_from_slice(b",\"clientId\":");
+    match message.client_id {
+        Some(client_id) => drop(string(out, client_id)),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.push(b',');
+    number(out, b"\"size\":", message.size());
+    out.extend_from_slice(b"\"packets\":[");
+    for packet in message.packets {
+        number(out, b"", *packet);
+    }
+    json::close_bracket(out, b']');
+    out.push(b',');
+    number(out, b"\"streamOffset\":", message.stream_offset);
+    if let Some(exchange) = message.request {
+        number(out, b"\"request\":", exchange.request);
+        out.extend_from_slice(b"\"latencyMs\":");
+        milliseconds(out, exchange.latency);
+        out.push(b',');
+    }
+    if let Some(version) = message.assumed {
+        number(out, b"\"assumedVersion\":", version.unsigned_abs().into());
+    }
+    if message.guessed {
+        out.extend_from_slice(b"\"guessed\":true,");
+    }
+    if message.gap > 0 {
+        number(out, b"\"gap\":", message.gap);
+    }
+}
+
+/// Appends `"faults":[…],`.
+pub fn faults(out: &mut Vec<u8>, faults: &[Fault]) {
+    out.extend_from_slice(b"\"faults\":[");
+    for fault in faults {
+        out.push(b'{');
+        number(out, b"\"offset\":", fault.span.start.into());
+        number(out, b"\"length\":", fault.span.len.into());
+        if fault.span.buffer > 0 {
+            number(out, b"\"buffer\":", fault.span.buffer.into());
+        }
+        out.extend_from_slice(b"\"path\":");
+        string(out, fault.path.as_bytes());
+        out.extend_from_slice(b",\"expected\":");
+        string(out, fault.expected().as_bytes());
+        out.extend_from_slice(b",\"found\":");
+        string(out, fault.found().as_bytes());
+        out.extend_from_slice(b",\"cause\":");
+        string(out, fault.cause().as_bytes());
+        out.extend_from_slice(b"},");
+    }
+    json::close_bracket(out, b']');
+    out.push(b',');
+}
+
+fn number(out: &mut Vec<u8>, key: &[u8], number: u64) {
+    out.extend_from_slice(key);
+    out.extend_from_slice(Buffer::new().format(number).as_bytes());
+    out.push(b',');
+}
+
+/// A number or null, with no comma behind it.
+fn optional(out: &mut Vec<u8>, key: &[u8], number: Option<i64>) {
+    out.extend_from_slice(key);
+    match number {
+        Some(number) => out.extend_from_slice(Buffer::new().format(number).as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn endpoint(out: &mut Vec<u8>, key: &[u8], endpoint: SocketAddr) {
+    use std::io::Write;
+    out.extend_from_slice(key);
+    // Writing into a vector cannot fail.
+    let _ = write!(out, "{endpoint}");
+    out.extend_from_slice(b"\",");
+}
+
+/// Nanoseconds as milliseconds with three places.
+fn milliseconds(out: &mut Vec<u8>, nanoseconds: i64) {
+    let microseconds = nanoseconds / 1000;
+    if microseconds < 0 {
+        out.push(b'-');
+    }
+    let microseconds = microseconds.unsigned_abs();
+    out.extend_from_slice(Buffer::new().format(microseconds / 1000).as_bytes());
+    let places = [microseconds / 100 % 10, microseconds / 10 % 10, microseconds % 10];
+    out.push(b'.');
+    out.extend(places.map(|digit| b'0' + digit as u8));
+}

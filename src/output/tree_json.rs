@@ -1,0 +1,124 @@
+//! One message a line, as nested JSON nodes with their byte ranges.
+
+use super::describe::{Describer, title};
+use super::json::{base64, close_bracket, float, string, withheld};
+use super::ndjson;
+use crate::conversation::Message;
+use crate::dissect::{Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
+use crate::protocol::Catalog;
+
+/// Writes messages as trees of JSON nodes.
+#[derive(Debug)]
+pub struct TreeJsonWriter<'p> {
+    catalog: &'p Catalog,
+    show_secrets: bool,
+}
+
+impl<'p> TreeJsonWriter<'p> {
+    /// A writer that withholds secrets unless it is told not to.
+    pub fn new(catalog: &'p Catalog, show_secrets: bool) -> Self {
+        Self { catalog, show_secrets }
+    }
+
+    /// Appends the line of a message, with its newline.
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        let mut tree = Tree::new();
+        dissect(&message.reading, message.frame, &mut tree);
+        let title = title(self.catalog, message);
+        let describer = Describer {
+            catalog: self.catalog,
+            tree: &tree,
+            frame: message.frame,
+            title: (&title.0, &title.1),
+            sample: false,
+            show_secrets: self.show_secrets,
+        };
+        out.push(b'{');
+        ndjson::envelope(out, self.catalog, message);
+        out.extend_from_slice(b"\"tree\":");
+        write_nodes(out, &describer);
+        out.push(b',');
+        ndjson::faults(out, tree.faults());
+        close_bracket(out, b'}');
+        out.push(b'\n');
+    }
+}
+
+/// Appends the root node with all that is below it.
+pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
+    // Where the nodes end that are open.
+    let mut ends: Vec<usize> = Vec::new();
+    for (index, node) in describer.tree.nodes().iter().enumerate() {
+        while ends.last().is_some_and(|end| *end < index) {
+            ends.pop();
+            close_bracket(out, b']');
+            out.extend_from_slice(b"},");
+        }
+        write_node(out, describer, index);
+        ends.push(index + node.descendants as usize);
+    }
+    for _ in ends {
+        close_bracket(out, b']');
+        out.extend_from_slice(b"},");
+    }
+    // The root is not in a list.
+    out.pop();
+}
+
+/// Appends a node up to the bracket that opens its children.
+fn write_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
+    let Some(node) = describer.tree.nodes().get(index) else { return };
+    let line = describer.line(index);
+    out.extend_from_slice(b"{\"name\":");
+    string(out, line.name.as_bytes());
+    out.extend_from_slice(b",\"type\":");
+    string(out, line.ty.as_bytes());
+    out.extend_from_slice(b",\"value\":");
+    write_value(out, describer, index);
+    if let Some(label) = describer.label_of(index) {
+        out.extend_from_slice(b",\"label\":");
+        string(out, label.as_bytes());
+    }
+    let mut number = |key: &[u8], number: u32| {
+        out.extend_from_slice(key);
+        out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    };
+    number(b",\"offset\":", node.span.start);
+    number(b",\"length\":", node.span.len);
+    number(b",\"buffer\":", node.span.buffer.into());
+    out.extend_from_slice(b",\"note\":");
+    string(out, line.note.as_bytes());
+    out.extend_from_slice(b",\"children\":[");
+}
+
+fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
+    let Some(node) = describer.tree.nodes().get(index) else { return };
+    let bytes = describer.tree.bytes(describer.frame, node.span);
+    let mut number = |number: i64| out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    match node.what {
+        What::Value(place) => match value_of(place.ty(), bytes) {
+            Some(Value::String(Some(secret)) | Value::Bytes(Some(secret))) if describer.is_withheld(index, place) => {
+                withheld(out, secret.len());
+            }
+            Some(Value::Int(value)) => number(value),
+            Some(Value::Bool(flag)) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
+            Some(Value::Float(value)) => float(out, value),
+            Some(Value::Uuid(uuid)) => drop(string(out, uuid_text(uuid).as_bytes())),
+            Some(Value::String(Some(text))) => drop(string(out, text)),
+            Some(Value::Bytes(Some(bytes)) | Value::Records(Some(bytes))) => base64(out, bytes),
+            _ => out.extend_from_slice(b"null"),
+        },
+        What::Part(Part::Size(size)) => number(size.into()),
+        What::Scope(Scope::Array(_, _, Some(count)))
+        | What::Part(
+            Part::TaggedCount { count, .. }
+            | Part::Tag(count)
+            | Part::TagSize(count)
+            | Part::ArrayLength { count: Some(count), .. },
+        ) => number(count.into()),
+        What::Part(Part::Prefix(_, value)) => number(value),
+        What::Part(Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_)) => base64(out, bytes),
+        What::Fault(_) => drop(string(out, describer.line(index).value.as_bytes())),
+        _ => out.extend_from_slice(b"null"),
+    }
+}
