@@ -196,7 +196,7 @@ fn largest(text: &str) -> Option<Result<Group, PasteError>> {
             TokenKind::Backslash if from(text, token.end).trim_start_matches([' ', '\t', '\r']).starts_with('\n') => {}
             TokenKind::Backslash => return None,
             TokenKind::Open(bracket) => {
-                open.push(Group { open: bracket, start: token.end, end: text.len(), count: 0, numbers: 0 })
+                open.push(Group { open: bracket, start: token.end, end: text.len(), count: 0, numbers: 0 });
             }
             TokenKind::Close(bracket) => {
                 if open.last().is_some_and(|group| closes(group.open, bracket))
