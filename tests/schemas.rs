@@ -17,18 +17,15 @@ use kafkascope::protocol::diff::{
 };
 use kafkascope::protocol::{Catalog, Kind, Primitive, Schema, TypeName, Versions, parse_schema};
 
-/// A folder beside the project, where it is there.
+/// A folder beside the project (or beside the folder of its work trees), where it is there.
 fn shared(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")).join(folder);
-    if path.is_dir() {
-        return Some(path);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found =
+        ["../shared", "../../shared"].iter().map(|shared| root.join(shared).join(folder)).find(|path| path.is_dir());
+    if found.is_none() {
+        eprintln!("SKIPPED: there is no ../shared/{folder}");
     }
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")).join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("SKIPPED: there is no ../shared/{folder}");
-    None
+    found
 }
 
 fn error_of(text: &str) -> String {
@@ -155,14 +152,16 @@ fn broken_json_is_named_with_line_and_column() {
 
 #[test]
 fn structs_that_multiply_are_refused() {
-    let mut structs =
-        String::from(r#"{ "name": "S0", "fields": [ { "name": "X", "type": "int8", "versions": "0+" } ] }"#);
-    for level in 1..40 {
-        let inner = level - 1;
-        structs.push_str(&format!(
-            r#", {{ "name": "S{level}", "fields": [ {{ "name": "A", "type": "S{inner}", "versions": "0+" }}, {{ "name": "B", "type": "S{inner}", "versions": "0+" }} ] }}"#
-        ));
-    }
+    let structs: Vec<String> = (0..40)
+        .map(|level: u32| {
+            let inner = level.checked_sub(1).map_or_else(|| "int8".to_owned(), |inner| format!("S{inner}"));
+            format!(
+                r#"{{ "name": "S{level}", "fields": [ {{ "name": "A", "type": "{inner}", "versions": "0+" }},
+                {{ "name": "B", "type": "{inner}", "versions": "0+" }} ] }}"#
+            )
+        })
+        .collect();
+    let structs = structs.join(", ");
     let text = format!(
         r#"{{ "name": "M", "type": "data", "validVersions": "0", "fields": [ {{ "name": "F", "type": "S39", "versions": "0+" }} ], "commonStructs": [ {structs} ] }}"#
     );

@@ -47,13 +47,11 @@ fn unknown(catalog: &Catalog, word: &str) -> anyhow::Error {
 /// reader's own folder where that has the message.
 fn newest(catalog: &Catalog, name: &str) -> (Versions, bool) {
     let row = catalog.releases().row(name).filter(|_| !catalog.is_overlaid(name));
-    match row.and_then(|row| row.cells.first()) {
-        Some(cell) => (cell.versions, cell.unstable),
-        None => {
-            let unstable = catalog.schema(name).is_some_and(|schema| schema.latest_unstable);
-            (catalog.current_versions(name), unstable)
-        }
+    if let Some(cell) = row.and_then(|row| row.cells.first()) {
+        return (cell.versions, cell.unstable);
     }
+    let unstable = catalog.schema(name).is_some_and(|schema| schema.latest_unstable);
+    (catalog.current_versions(name), unstable)
 }
 
 /// Lines as one text.

@@ -211,21 +211,7 @@ pub fn write_grid(out: &mut String, frame: &[u8], runs: &[RegionRun], paint: Pai
         let (mut bytes, mut names) = (String::new(), String::new());
         for (from, to, region) in in_row(runs, start, row.len()) {
             let gap = if from > 0 { " ".repeat(column(from) - column(from - 1) - 2) } else { String::new() };
-            let cells = row.get(from..to).unwrap_or_default().iter().zip(from..);
-            let text: String = cells
-                .map(|(byte, at)| {
-                    format!(
-                        "{}{byte:02x}",
-                        if at == from {
-                            ""
-                        } else if at == 8 {
-                            "  "
-                        } else {
-                            " "
-                        }
-                    )
-                })
-                .collect();
+            let text = spaced(row.get(from..to).unwrap_or_default(), from);
             let label = label(region, column(to - 1) + 2 - column(from));
             // Writing into a string cannot fail.
             let _ = write!(bytes, "{gap}{}", paint.with(region.sgr(), text));
@@ -233,6 +219,17 @@ pub fn write_grid(out: &mut String, frame: &[u8], runs: &[RegionRun], paint: Pai
         }
         let _ = writeln!(out, "{start:04x}  {bytes}\n      {}", names.trim_end());
     }
+}
+
+/// Bytes of a row, the first of which is the byte `from` of it.
+fn spaced(bytes: &[u8], from: usize) -> String {
+    let mut text = String::with_capacity(bytes.len() * 3 + 1);
+    for (byte, at) in bytes.iter().zip(from..) {
+        let gap = if at == from { 0 } else { column(at) - column(at - 1) - 2 };
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{:gap$}{byte:02x}", "");
+    }
+    text
 }
 
 /// The runs that have bytes in a row: first byte and the one behind the last, counted in the row.

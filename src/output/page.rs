@@ -1,6 +1,8 @@
 //! The reference page of an API in one version: the smallest legal instance of its request and its response, taken
 //! apart.
 
+use std::fmt::Write;
+
 use super::describe::Describer;
 use super::grid::{RegionRun, legend, regions, write_grid};
 use super::paint::Paint;
@@ -205,7 +207,8 @@ pub fn write_page<'c>(out: &mut String, catalog: &'c Catalog, page: &Page<'c>, o
 fn write_half<'c>(out: &mut String, catalog: &'c Catalog, half: &Half<'c>, options: PageOptions) {
     let paint = options.paint;
     let rule = if paint.coloured { String::new() } else { format!("{}\n", "=".repeat(half.headline.len())) };
-    out.push_str(&format!("\n\n{}\n{rule}\n", paint.heading(&half.headline)));
+    // Writing into a string cannot fail.
+    let _ = write!(out, "\n\n{}\n{rule}\n", paint.heading(&half.headline));
     write_grid(out, &half.frame, &half.regions, paint);
     out.push('\n');
     half.write_tree(out, catalog, options.tree);

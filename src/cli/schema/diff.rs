@@ -233,7 +233,7 @@ impl Printer {
             Change::Nullable(_, is) if self.is_pair => now("nullable", !is.is_empty()),
             Change::Nullable(was, is) => format!("nullable {was} -> {is}"),
             Change::Tagged(was, is) => format!("tag {} -> {}", self.tag(*was), self.tag(*is)),
-            Change::Default(was, is) => format!("default {} -> {}", or_none(was.as_ref()), or_none(is.as_ref())),
+            Change::Default(was, is) => format!("default {} -> {}", or_none(was.as_deref()), or_none(is.as_deref())),
             Change::Flexible(was, is) => {
                 let word = |flexible: &Option<Versions>| {
                     flexible.map_or_else(|| "as the message".to_owned(), |versions| versions.to_string())
@@ -242,7 +242,7 @@ impl Printer {
             }
             Change::Ignorable(_, is) => now("ignorable", *is),
             Change::MapKey(_, is) => now("map key", *is),
-            Change::Entity(was, is) => format!("entity {} -> {}", or_none(was.as_ref()), or_none(is.as_ref())),
+            Change::Entity(was, is) => format!("entity {} -> {}", or_none(was.as_deref()), or_none(is.as_deref())),
         };
         ('~', path.clone(), text)
     }
@@ -265,8 +265,8 @@ fn now(what: &str, is: bool) -> String {
     if is { format!("{what} now") } else { format!("not {what} any more") }
 }
 
-fn or_none(text: Option<&Box<str>>) -> String {
-    text.map_or_else(|| "none".to_owned(), |text| harmless(text))
+fn or_none(text: Option<&str>) -> String {
+    text.map_or_else(|| "none".to_owned(), harmless)
 }
 
 /// Whether the bytes differ, and in which versions.

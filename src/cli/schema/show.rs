@@ -79,20 +79,14 @@ fn message_text(catalog: &Catalog, schema: &Schema, version: Option<i16>, style:
     lines.push(String::new());
     lines.extend(facts(catalog, schema, version).lines(usize::MAX));
     lines.push(String::new());
-    match version.and_then(|version| catalog.plan(&schema.name, version)) {
-        Some(plan) => {
-            let mut rows = Vec::new();
-            plan_rows(catalog, plan, plan.top(), 0, &mut rows);
-            lines.extend(field_lines(&rows, style));
-        }
-        None => {
-            lines.extend(release_lines(catalog, schema, style));
-            let mut rows = Vec::new();
-            let path = schema.name.to_string();
-            schema_rows(catalog, schema, &schema.fields, &path, &mut Vec::new(), &mut rows);
-            lines.extend(field_lines(&rows, style));
-        }
+    let mut rows = Vec::new();
+    if let Some(plan) = version.and_then(|version| catalog.plan(&schema.name, version)) {
+        plan_rows(catalog, plan, plan.top(), 0, &mut rows);
+    } else {
+        lines.extend(release_lines(catalog, schema, style));
+        schema_rows(catalog, schema, &schema.fields, &schema.name, &mut Vec::new(), &mut rows);
     }
+    lines.extend(field_lines(&rows, style));
     joined(&lines)
 }
 
@@ -181,7 +175,8 @@ fn fate(catalog: &Catalog, name: &str, version: i16) -> String {
     let mut unstable: Vec<&str> = unstable.map(|(_, name)| name.as_str()).collect();
     unstable.reverse();
     if !unstable.is_empty() {
-        text.push_str(&format!(", not yet final (!) in {}", unstable.join(", ")));
+        text.push_str(", not yet final (!) in ");
+        text.push_str(&unstable.join(", "));
     }
     text
 }
