@@ -5,6 +5,7 @@ pub mod cli;
 pub mod conversation;
 pub mod dissect;
 pub mod encode;
+pub mod explain;
 pub mod foreign;
 pub mod output;
 pub mod paste;
