@@ -180,7 +180,8 @@ pub struct PageOptions {
 
 /// Appends a whole page as text.
 pub fn write_page<'c>(out: &mut String, catalog: &'c Catalog, page: &Page<'c>, options: PageOptions) {
-    let PageOptions { paint, width, .. } = options;
+    // Longer lines of prose are hard to read.
+    let (paint, width) = (options.paint, options.width.min(100));
     let mut lines = vec![paint.heading(&page.title)];
     lines.extend(page.about.iter().flat_map(|about| wrap(about, width, 0)));
     lines.push(String::new());
