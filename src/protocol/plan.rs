@@ -357,7 +357,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             nullable,
             tag,
             declared,
-            default_json: tag.map(|_| self.default_json(field, nullable, 0).into()),
+            default_json: tag.map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
             enumeration,
             secret: self.traits.secret(&path),
             hidden: field.hidden,
@@ -382,7 +382,7 @@ impl<T: FieldTraits> Builder<'_, T> {
                 let within_itself = self.open.iter().filter(|open| *open == struct_name).count();
                 let endless =
                     depth >= MAX_DEPTH || within_itself >= MAX_WITHIN_ITSELF || self.plan.structs.len() >= MAX_STRUCTS;
-                let fields = if endless { &[] } else { members(self.schema, field, struct_name) };
+                let fields = if endless { &[] } else { self.schema.members(field) };
                 self.open.push(struct_name.clone());
                 let id = self.structure(struct_name, fields, path, depth + 1);
                 self.open.pop();
@@ -403,25 +403,27 @@ impl<T: FieldTraits> Builder<'_, T> {
     }
 
     /// The default of a field as Kafka's JSON converters would print it.
-    fn default_json(&self, field: &SchemaField, nullable: bool, depth: u32) -> String {
+    fn default_json<'f>(&'f self, field: &'f SchemaField, nullable: bool, open: &mut Vec<&'f str>) -> String {
         let default = field.default.as_deref();
         if nullable && default == Some("null") {
             return "null".to_owned();
         }
         match &field.ty {
             TypeName::Array(_) => "[]".to_owned(),
-            TypeName::Struct(_) if depth >= MAX_DEPTH => "{}".to_owned(),
+            TypeName::Struct(name) if open.contains(&&**name) => "{}".to_owned(),
             TypeName::Struct(name) => {
-                let fields = members(self.schema, field, name).iter();
+                open.push(name);
+                let fields = self.schema.members(field).iter();
                 let present = fields.filter(|inner| {
                     inner.versions.contains(self.version) && !(self.flexible && inner.tagged.contains(self.version))
                 });
                 let members: Vec<String> = present
                     .map(|inner| {
-                        let value = self.default_json(inner, inner.nullable.contains(self.version), depth + 1);
+                        let value = self.default_json(inner, inner.nullable.contains(self.version), open);
                         format!("\"{}\":{value}", json_name(&inner.name))
                     })
                     .collect();
+                open.pop();
                 format!("{{{}}}", members.join(","))
             }
             TypeName::Primitive(primitive) => primitive_default(*primitive, default),
@@ -436,24 +438,6 @@ fn json_name(name: &str) -> String {
         first.make_ascii_lowercase();
     }
     key
-}
-
-/// The fields of the struct that a field's type names: described in the field, shared, or described in another field.
-fn members<'s>(schema: &'s Schema, field: &'s SchemaField, name: &str) -> &'s [SchemaField] {
-    fn search<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
-        fields.iter().find_map(|field| {
-            let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
-            if own { Some(field.fields.as_slice()) } else { search(&field.fields, name) }
-        })
-    }
-    if !field.fields.is_empty() {
-        return &field.fields;
-    }
-    let shared = schema.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
-    shared
-        .or_else(|| search(&schema.fields, name))
-        .or_else(|| schema.common.iter().find_map(|shared| search(&shared.fields, name)))
-        .unwrap_or_default()
 }
 
 fn primitive_type(primitive: Primitive, compact: bool) -> Type {
@@ -485,7 +469,7 @@ fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
         Primitive::Bool => (text == "true").to_string(),
         Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
         Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
-        Primitive::String => format!("\"{text}\""),
+        Primitive::String => serde_json::Value::from(text).to_string(),
         Primitive::Bytes | Primitive::Records | Primitive::Raw => "\"\"".to_owned(),
         _ => {
             let hexadecimal = text.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());

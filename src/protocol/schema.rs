@@ -26,6 +26,52 @@ pub struct Schema {
     pub common: Vec<SchemaStruct>,
 }
 
+impl Schema {
+    /// The fields of the struct that a field's type names: described in the field, shared, or described in another
+    /// field. Empty where the type is no struct.
+    pub fn members<'s>(&'s self, field: &'s SchemaField) -> &'s [SchemaField] {
+        if !field.fields.is_empty() {
+            return &field.fields;
+        }
+        let Some(name) = field.ty.struct_name() else { return &[] };
+        let shared = self.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
+        shared
+            .or_else(|| described(&self.fields, name))
+            .or_else(|| self.common.iter().find_map(|shared| described(&shared.fields, name)))
+            .unwrap_or_default()
+    }
+
+    /// The schema as it would stand in the file of a release that supports only these versions: fields that none of
+    /// them has are left out.
+    #[must_use]
+    pub fn within(&self, versions: Versions) -> Self {
+        let valid = self.valid.intersect(versions);
+        let common = self.common.iter().filter(|shared| !shared.versions.intersect(valid).is_empty());
+        let common: Vec<SchemaStruct> = common
+            .map(|shared| SchemaStruct { fields: fields_within(&shared.fields, valid), ..shared.clone() })
+            .collect();
+        Self { valid, fields: fields_within(&self.fields, valid), common, ..self.clone() }
+    }
+}
+
+fn described<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
+    fields.iter().find_map(|field| {
+        let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
+        if own { Some(field.fields.as_slice()) } else { described(&field.fields, name) }
+    })
+}
+
+fn fields_within(fields: &[SchemaField], holder: Versions) -> Vec<SchemaField> {
+    let mut kept = Vec::new();
+    for field in fields {
+        let present = field.versions.intersect(holder);
+        if !present.is_empty() {
+            kept.push(SchemaField { fields: fields_within(&field.fields, present), ..field.clone() });
+        }
+    }
+    kept
+}
+
 /// The sorts of messages that schema files describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -257,7 +303,7 @@ impl Versions {
             return Some(Self { first: number(first)?, last: i16::MAX });
         }
         if let Some((first, last)) = word.split_once('-') {
-            return Some(Self { first: number(first)?, last: number(last)? });
+            return Some(Self { first: number(first)?, last: number(last)? }).filter(|range| !range.is_empty());
         }
         number(word).map(|only| Self { first: only, last: only })
     }
