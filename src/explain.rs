@@ -138,7 +138,9 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     let is_sized = frame_length(bytes) == Some(bytes.len());
     let whole = |finding, remarks| Explained { start: 0, end: bytes.len(), finding, remarks };
     if let Hint::ResponseOf(key, version) = hint {
-        return whole(response_of(catalog, bytes, *key, *version), Vec::new());
+        let finding = response_of(catalog, bytes, *key, *version);
+        let remarks = version_remark(catalog, &finding).into_iter().collect();
+        return whole(finding, remarks);
     }
     // With its size, a message is what its size says; without, it may be anything that fits.
     let forms: &[bool] = if is_sized { &[true] } else { &[false, true] };
@@ -146,24 +148,66 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
         if let Some((finding, outcome)) = request(catalog, bytes, sized)
             && (*hint == Hint::Request || is_exact(&finding, outcome))
         {
-            return whole(finding, Vec::new());
+            let remarks = version_remark(catalog, &finding).into_iter().collect();
+            return whole(finding, remarks);
         }
     }
     if let Some(explained) = behind_headers(catalog, bytes, hint) {
         return explained;
     }
-    let remarks: Vec<String> = if is_sized { Vec::new() } else { size_remark(bytes).into_iter().collect() };
-    if *hint == Hint::None && remarks.is_empty() && !looks_like_request(catalog, bytes) {
+    let oddity = if is_sized { Oddity::None } else { oddity(bytes) };
+    if *hint == Hint::None && !matches!(oddity, Oddity::Foreign(_)) && !looks_like_request(catalog, bytes) {
         for &sized in forms {
-            if let Some(finding) = response(catalog, bytes, sized) {
-                return whole(finding, remarks);
+            match response(catalog, bytes, sized) {
+                Some(finding @ Finding::Message { .. }) => return whole(finding, Vec::new()),
+                // What may be many things may also be another thing that is odd.
+                Some(finding) if !matches!(oddity, Oddity::Misread(_)) => return whole(finding, Vec::new()),
+                _ => {}
             }
         }
     }
     // Nothing takes it whole: a request that goes wrong on its way shows where.
     let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
     let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
-    whole(damaged.map_or(Finding::Unknown, |(finding, _)| finding), remarks)
+    let unknown = || named_request(bytes, is_sized).and_then(|()| request(catalog, bytes, is_sized));
+    let finding = damaged.or_else(unknown).map_or(Finding::Unknown, |(finding, _)| finding);
+    let remark = match oddity {
+        Oddity::Foreign(text) | Oddity::Misread(text) | Oddity::Size(text) => Some(text),
+        Oddity::None if matches!(finding, Finding::Unknown) && !is_sized => size_remark(bytes),
+        Oddity::None => version_remark(catalog, &finding),
+    };
+    whole(finding, remark.into_iter().collect())
+}
+
+/// A request of an API or version that is not known is one all the same when a client says its name in it.
+fn named_request(bytes: &[u8], sized: bool) -> Option<()> {
+    let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
+    let name = head.client_id.filter(|name| !name.is_empty())?;
+    let is_name = name.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    (sized && is_name && head.version >= 0 && head.correlation >= 0).then_some(())
+}
+
+/// What is to be said of a message's API or version.
+fn version_remark(catalog: &Catalog, finding: &Finding<'_>) -> Option<String> {
+    let Finding::Message { key, version, fit } = finding else { return None };
+    let Some(api) = catalog.api(*key) else {
+        return Some(format!(
+            "API key {} is not known, so the body is not decoded; --schemas DIR adds schemas of your own",
+            key.0
+        ));
+    };
+    let known = catalog.api_versions(*key, fit.reading.side);
+    match (fit.assumed, fit.reading.body) {
+        (Some(assumed), _) => Some(format!(
+            "{} version {version} is newer than those known ({known}); version {assumed} takes the bytes whole, so they are read as that",
+            api.name
+        )),
+        (None, None) => Some(format!(
+            "{} version {version} is not known ({known} are), and none that is takes the bytes whole",
+            api.name
+        )),
+        (None, Some(_)) => None,
+    }
 }
 
 /// The head of a request of a known API and version.
@@ -239,15 +283,42 @@ fn behind_headers<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Option
     Some(explained)
 }
 
-/// What stands in the place of a frame's size.
-fn size_remark(bytes: &[u8]) -> Option<String> {
+/// What is odd about bytes that do not begin with their size; whole sentences.
+enum Oddity {
+    /// Nothing.
+    None,
+    /// Certainly something else than a frame.
+    Foreign(String),
+    /// Probably a frame that was copied or written wrongly.
+    Misread(String),
+    /// No frame has a size like this; without their size, the bytes may be anything.
+    Size(String),
+}
+
+fn oddity(bytes: &[u8]) -> Oddity {
     let size = bytes.first_chunk().map(|size| i32::from_be_bytes(*size));
     match (foreign::recognise(bytes), size) {
         // A request without its size is read as what it is.
-        (Some(Foreign::NoSize { .. }), _) | (None, None) => None,
-        (Some(foreign), _) => Some(foreign.to_string()),
-        (None, Some(size)) => foreign::explain_size(size, bytes),
+        (Some(Foreign::NoSize { .. }), _) | (None, None) => Oddity::None,
+        (Some(foreign), _) => {
+            let text = format!("this looks like {foreign}");
+            match foreign {
+                Foreign::Surplus { .. } | Foreign::Missing { .. } | Foreign::LittleEndianSize(_) => {
+                    Oddity::Misread(text)
+                }
+                _ => Oddity::Foreign(text),
+            }
+        }
+        (None, Some(size)) => foreign::explain_size(size, bytes).map_or(Oddity::None, Oddity::Size),
     }
+}
+
+/// A size that may be one, but is not that of the bytes.
+fn size_remark(bytes: &[u8]) -> Option<String> {
+    let length = frame_length(bytes)?;
+    let (size, there) = (length - 4, bytes.len() - 4);
+    let why = if size > there { "the end is missing" } else { "there is something behind it" };
+    Some(format!("the first four bytes may be a size of {size}, but {there} follow: either {why}, or they are no size"))
 }
 
 fn payload_plan<'p>(

@@ -312,12 +312,12 @@ fn other_projects_bytes_explained() {
             (Finding::Message { key: found, version: in_version, .. }, Side::Request)
                 if (*found, *in_version) == (key, version) =>
             {
-                requests += 1
+                requests += 1;
             }
             (Finding::Message { fit, .. }, Side::Response)
                 if dissect(&fit.reading, &fixture.bytes, &mut Tree::new()).is_exact() =>
             {
-                responses += 1
+                responses += 1;
             }
             (finding, _) => problems.push(format!("{} {key:?} v{version} {}: {finding:?}", fixture.at, side.word())),
         }

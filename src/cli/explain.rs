@@ -8,13 +8,16 @@ use anyhow::{Context, bail};
 use super::End;
 use super::args::{Common, ExplainArgs, ExplainFormat};
 use crate::dissect::{Reading, Tree, dissect, dissect_payload};
-use crate::explain::{Explained, Finding, Hint, api_and_version, explain};
-use crate::output::describe::Describer;
+use crate::explain::{Finding, Hint, api_and_version, explain};
+use crate::output::describe::{Describer, title_of};
 use crate::output::json::{JsonWriter, close_bracket};
 use crate::output::tree_text::{TreeOptions, write_tree};
 use crate::output::{ndjson, tree_json};
 use crate::paste;
-use crate::protocol::{Catalog, Plan};
+use crate::protocol::{ApiKey, Catalog, Plan};
+
+/// How many of the APIs and versions that a response may be of are named.
+const MAX_CANDIDATES: usize = 12;
 
 pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
@@ -25,30 +28,31 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
         eprintln!("kafkascope: read as {}: {bytes} byte{}", pasted.form, if bytes == 1 { "" } else { "s" });
     }
     let mut out = super::output(common)?;
-    let mut failures = 0;
-    for explained in explain(&catalog, &pasted.bytes, &hint)? {
+    let mut unknown = Vec::new();
+    let all = explain(&catalog, &pasted.bytes, &hint)?;
+    let is_one = all.len() == 1;
+    for explained in all {
         let bytes = pasted.bytes.get(explained.start..explained.end).unwrap_or_default();
-        for remark in &explained.remarks {
-            eprintln!("kafkascope: {}", sentence(&explained, remark));
+        let place = if is_one { String::new() } else { format!("bytes {} to {}: ", explained.start, explained.end) };
+        if matches!(explained.finding, Finding::Unknown) {
+            unknown.push(format!("{place}{}", not_kafka(&explained.remarks)));
+            continue;
         }
-        let printed = print(arguments, common, &catalog, &explained.finding, bytes);
-        failures += usize::from(printed.is_none());
-        out.write_all(&printed.unwrap_or_default())?;
+        for remark in &explained.remarks {
+            eprintln!("kafkascope: {place}{remark}");
+        }
+        out.write_all(&print(arguments, common, &catalog, &explained.finding, bytes))?;
     }
     out.flush()?;
-    if failures > 0 {
-        bail!(
-            "these bytes are no request, and no response takes them whole; \
-             --response-of API[:VERSION], --request or --as NAME says what they are"
-        );
-    }
-    Ok(End::Done)
+    if unknown.is_empty() { Ok(End::Done) } else { bail!("{}", unknown.join("\nkafkascope: ")) }
 }
 
-fn sentence(explained: &Explained<'_>, remark: &str) -> String {
-    match explained.finding {
-        Finding::Unknown => format!("this looks like {remark}"),
-        _ => remark.to_owned(),
+/// Why bytes are not decoded, and what to do.
+fn not_kafka(remarks: &[String]) -> String {
+    const HINT: &str = "--response-of API[:VERSION], --request or --as NAME says what they are";
+    match remarks {
+        [] => format!("these bytes are no request, and no response takes them whole; {HINT}"),
+        remarks => format!("these bytes are no message of Kafka's: {}; if they are, {HINT}", remarks.join("; ")),
     }
 }
 
@@ -84,17 +88,11 @@ fn hint(arguments: &ExplainArgs, catalog: &Catalog) -> anyhow::Result<Hint> {
     Ok(if arguments.request { Hint::Request } else { Hint::None })
 }
 
-/// What is printed of one message; nothing where it is not known what it is.
-fn print(
-    arguments: &ExplainArgs,
-    common: &Common,
-    catalog: &Catalog,
-    finding: &Finding<'_>,
-    bytes: &[u8],
-) -> Option<Vec<u8>> {
+/// What is printed of one message.
+fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &Finding<'_>, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match finding {
-        Finding::Unknown => return None,
+        Finding::Unknown => {}
         Finding::Payload(plan) => {
             let mut tree = Tree::new();
             dissect_payload(plan, bytes, &mut tree);
@@ -106,53 +104,42 @@ fn print(
             }
         }
         Finding::Message { key, version, fit } => {
-            if arguments.format == ExplainFormat::Json {
-                let assumed = fit.assumed;
-                ndjson::explained(
-                    &mut out,
-                    catalog,
-                    common.show_secrets,
-                    (*key, *version, assumed),
-                    &fit.reading,
-                    bytes,
-                );
-            } else {
-                let name = catalog.api_schema_name(*key, fit.reading.side).unwrap_or("unknown API");
-                message(
-                    &mut out,
-                    arguments,
-                    common,
-                    catalog,
-                    (name, &format!("message v{version}")),
-                    &fit.reading,
-                    bytes,
-                );
-            }
+            let known = (Some(*key), Some(*version), fit.assumed);
+            message(&mut out, arguments, common, catalog, known, &fit.reading, bytes);
         }
         Finding::Ambiguous(plans, reading) => {
             let names: Vec<String> = plans.iter().map(|plan| format!("{} v{}", plan.name, plan.version)).collect();
+            let shown = names.get(..MAX_CANDIDATES).unwrap_or(&names);
+            let more = names.len() - shown.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             eprintln!(
-                "kafkascope: these responses all take the bytes whole; say --response-of API[:VERSION]: {}",
-                names.join(", ")
+                "kafkascope: this may be the response of several APIs or versions; --response-of API[:VERSION] says which: {}{more}",
+                shown.join(", "),
             );
-            message(&mut out, arguments, common, catalog, ("unknown response", "message"), reading, bytes);
+            message(&mut out, arguments, common, catalog, (None, None, None), reading, bytes);
         }
     }
-    Some(out)
+    out
 }
 
+/// Prints a message of which so much is known: key and version on the wire, the version that was assumed.
 fn message(
     out: &mut Vec<u8>,
     arguments: &ExplainArgs,
     common: &Common,
     catalog: &Catalog,
-    title: (&str, &str),
+    known: (Option<ApiKey>, Option<i16>, Option<i16>),
     reading: &Reading<'_>,
     bytes: &[u8],
 ) {
+    if arguments.format == ExplainFormat::Json {
+        ndjson::explained(out, catalog, common.show_secrets, known, reading, bytes);
+        return;
+    }
     let mut tree = Tree::new();
     dissect(reading, bytes, &mut tree);
-    write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, title));
+    let title = title_of(catalog, reading, known.0, known.1);
+    write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&title.0, &title.1)));
 }
 
 fn describer<'a, 'p>(

@@ -2,9 +2,9 @@
 
 use crate::conversation::{Message, Subject};
 use crate::dissect::{
-    Fault, Node, Part, Place, Scope, Span, Tree, Value, What, display_bytes, display_text, uuid_text, value_of,
+    Fault, Node, Part, Place, Reading, Scope, Span, Tree, Value, What, display_bytes, display_text, uuid_text, value_of,
 };
-use crate::protocol::{Catalog, EnumerationId, Field, Secret, Side, Type};
+use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Secret, Side, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl<'p> Describer<'_, 'p> {
         enumerations.label(id, code).or_else(|| {
             enumerations.get(id).filter(|enumeration| enumeration.name == "ApiKey")?;
             let key = i16::try_from(code).ok()?;
-            self.catalog.api(crate::protocol::ApiKey(key)).map(|api| api.name.clone())
+            self.catalog.api(ApiKey(key)).map(|api| api.name.clone())
         })
     }
 
@@ -312,23 +312,36 @@ pub fn counted(number: u32, unit: &str) -> String {
 
 /// The root's name and type for a message of a conversation.
 pub fn title(catalog: &Catalog, message: &Message<'_, '_>) -> (String, String) {
-    let side = message.side();
-    if let Some(plan) = message.reading.body {
-        let assumed = message.assumed.and(message.version());
-        let version = assumed.map_or_else(
-            || format!("message v{}", plan.version),
-            |version| format!("message v{version}, read as v{}", plan.version),
-        );
+    if message.subject == Subject::SaslToken {
+        return ("SaslToken".to_owned(), "message".to_owned());
+    }
+    title_of(catalog, &message.reading, message.key(), message.version())
+}
+
+/// The root's name and type for a message, with what is known of its API and its version on the wire.
+pub fn title_of(
+    catalog: &Catalog,
+    reading: &Reading<'_>,
+    key: Option<ApiKey>,
+    version: Option<i16>,
+) -> (String, String) {
+    let side = reading.side;
+    let number = version.map_or_else(|| "message".to_owned(), |version| format!("message v{version}"));
+    if let Some(plan) = reading.body {
+        let is_assumed = version.is_some_and(|version| version != plan.version);
+        let version = if is_assumed {
+            format!("{number}, read as v{}", plan.version)
+        } else {
+            format!("message v{}", plan.version)
+        };
         return (plan.name.to_string(), version);
     }
-    let name = match (message.subject, message.key()) {
-        (Subject::SaslToken, _) => "SaslToken".to_owned(),
-        (_, Some(key)) => match catalog.api_schema_name(key, side) {
+    let name = match key {
+        Some(key) => match catalog.api_schema_name(key, side) {
             Some(name) => name.to_owned(),
             None => format!("API {} {}", key.0, side.word()),
         },
-        (_, None) => format!("unknown {}", side.word()),
+        None => format!("unknown {}", side.word()),
     };
-    let version = message.version().map_or_else(|| "message".to_owned(), |version| format!("message v{version}"));
-    (name, version)
+    (name, number)
 }

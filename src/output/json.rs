@@ -36,6 +36,7 @@ struct Level {
     /// Entries of `_unknownTaggedFields`.
     unknown: Vec<u8>,
     undecoded: u32,
+    trailing: u32,
     /// Range in `out` of the last string that was written, to tell what a configuration's value belongs to.
     last_text: (usize, usize),
 }
@@ -273,18 +274,13 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
             Part::Undecoded(bytes) => {
                 let Some(level) = self.levels.last_mut() else { return };
                 level.undecoded += 1;
-                self.out.extend_from_slice(b"\"_undecoded");
-                if level.undecoded > 1 {
-                    self.out.extend_from_slice(itoa::Buffer::new().format(level.undecoded).as_bytes());
-                }
-                self.out.extend_from_slice(b"\":");
-                base64(self.out, bytes);
-                self.out.push(b',');
+                numbered(self.out, "_undecoded", level.undecoded, bytes);
             }
             Part::Trailing(bytes) => {
-                self.out.extend_from_slice(b"\"_trailing\":");
-                base64(self.out, bytes);
-                self.out.push(b',');
+                // Behind the body, and behind the frame when its size is too small.
+                let Some(level) = self.levels.last_mut() else { return };
+                level.trailing += 1;
+                numbered(self.out, "_trailing", level.trailing, bytes);
             }
             Part::Size(_)
             | Part::ArrayLength { .. }
@@ -299,6 +295,14 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
     fn fault(&mut self, fault: &Fault) {
         self.faults.push(fault.clone());
     }
+}
+
+/// Bytes beside the fields, with their comma; from the second ones on the key has a number.
+fn numbered(out: &mut Vec<u8>, key: &str, count: u32, bytes: &[u8]) {
+    let number = if count > 1 { count.to_string() } else { String::new() };
+    out.extend_from_slice(format!("\"{key}{number}\":").as_bytes());
+    base64(out, bytes);
+    out.push(b',');
 }
 
 /// Ends an object or array: the bracket takes the place of the last comma.

@@ -52,19 +52,22 @@ impl<'p> NdjsonWriter<'p> {
     }
 }
 
-/// Appends the line of a message of which nothing but its bytes is known: key, version on the wire, assumed version.
+/// Appends the line of a message of which nothing but its bytes is known: key and version on the wire, assumed version.
 pub fn explained<'p>(
     out: &mut Vec<u8>,
     catalog: &'p Catalog,
     show_secrets: bool,
-    (key, version, assumed): (ApiKey, i16, Option<i16>),
+    (key, version, assumed): (Option<ApiKey>, Option<i16>, Option<i16>),
     reading: &Reading<'p>,
     bytes: &[u8],
 ) {
     out.extend_from_slice(format!("{{\"type\":\"{}\",\"api\":", reading.side.word()).as_bytes());
-    string(out, catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
-    optional(out, b",\"apiKey\":", Some(key.0.into()));
-    optional(out, b",\"apiVersion\":", Some(version.into()));
+    match key {
+        Some(key) => drop(string(out, api_name(catalog, key).as_bytes())),
+        None => out.extend_from_slice(b"null"),
+    }
+    optional(out, b",\"apiKey\":", key.map(|key| key.0.into()));
+    optional(out, b",\"apiVersion\":", version.map(i64::from));
     out.push(b',');
     number(out, b"\"size\":", bytes.len() as u64);
     if let Some(version) = assumed {
@@ -95,7 +98,7 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     match (message.subject, message.key()) {
         (Subject::SaslToken, _) => out.extend_from_slice(b"\"SaslToken\""),
         (_, Some(key)) => {
-            string(out, catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
+            string(out, api_name(catalog, key).as_bytes());
         }
         (_, None) => out.extend_from_slice(b"null"),
     }
@@ -131,6 +134,10 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     if message.gap > 0 {
         number(out, b"\"gap\":", message.gap);
     }
+}
+
+fn api_name(catalog: &Catalog, key: ApiKey) -> &str {
+    catalog.api(key).map_or("unknown", |api| &api.name)
 }
 
 /// Appends `"faults":[…],`.
