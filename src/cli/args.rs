@@ -24,6 +24,9 @@ pub(crate) struct Common {
     /// Show passwords, tokens and other secrets instead of `<withheld>`
     #[arg(long, global = true)]
     pub(crate) show_secrets: bool,
+    /// Bytes that the compressed records of one message may inflate to
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, global = true)]
+    pub(crate) max_inflate: u32,
     /// Use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,
