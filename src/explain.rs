@@ -156,7 +156,8 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
         return explained;
     }
     let oddity = if is_sized { Oddity::None } else { oddity(bytes) };
-    if *hint == Hint::None && !matches!(oddity, Oddity::Foreign(_)) && !looks_like_request(catalog, bytes) {
+    let is_response = !matches!(oddity, Oddity::Foreign(_)) && !looks_like_request(catalog, bytes);
+    if *hint == Hint::None && is_response && !(is_sized && is_named_request(bytes)) {
         for &sized in forms {
             match response(catalog, bytes, sized) {
                 Some(finding @ Finding::Message { .. }) => return whole(finding, Vec::new()),
@@ -169,7 +170,7 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     // Nothing takes it whole: a request that goes wrong on its way shows where.
     let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
     let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
-    let unknown = || named_request(bytes, is_sized).and_then(|()| request(catalog, bytes, is_sized));
+    let unknown = || request(catalog, bytes, true).filter(|_| is_sized && is_named_request(bytes));
     let finding = damaged.or_else(unknown).map_or(Finding::Unknown, |(finding, _)| finding);
     let remark = match oddity {
         Oddity::Foreign(text) | Oddity::Misread(text) | Oddity::Size(text) => Some(text),
@@ -179,12 +180,11 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     whole(finding, remark.into_iter().collect())
 }
 
-/// A request of an API or version that is not known is one all the same when a client says its name in it.
-fn named_request(bytes: &[u8], sized: bool) -> Option<()> {
-    let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
-    let name = head.client_id.filter(|name| !name.is_empty())?;
-    let is_name = name.iter().all(|byte| matches!(byte, b' '..=b'~'));
-    (sized && is_name && head.version >= 0 && head.correlation >= 0).then_some(())
+/// Whether bytes behind a size are a request by the client's name in it, of whatever API and version.
+fn is_named_request(bytes: &[u8]) -> bool {
+    let head = bytes.get(4..).and_then(RequestHead::read).filter(|head| head.version >= 0 && head.correlation >= 0);
+    let name = head.and_then(|head| head.client_id).unwrap_or_default();
+    name.len() >= 3 && name.iter().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// What is to be said of a message's API or version.
@@ -210,17 +210,18 @@ fn version_remark(catalog: &Catalog, finding: &Finding<'_>) -> Option<String> {
     }
 }
 
-/// The head of a request of a known API and version.
+/// The head of a request of a known API and version, whose client's name is text.
 fn head<'b>(catalog: &Catalog, bytes: &'b [u8], sized: bool) -> Option<RequestHead<'b>> {
     let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
-    catalog.api_plan(head.key, Side::Request, head.version).map(|_| head)
+    catalog.api_plan(head.key, Side::Request, head.version)?;
+    let is_text = |name| str::from_utf8(name).is_ok_and(|name| !name.contains(char::is_control));
+    head.client_id.is_none_or(is_text).then_some(head)
 }
 
 /// Whether bytes with their size in front are more likely a damaged request than a response. Key 0 does not count: a
 /// response with a small correlation id looks the same.
 fn looks_like_request(catalog: &Catalog, bytes: &[u8]) -> bool {
-    head(catalog, bytes, true)
-        .is_some_and(|head| head.key.0 != 0 && head.client_id.is_none_or(|name| std::str::from_utf8(name).is_ok()))
+    head(catalog, bytes, true).is_some_and(|head| head.key.0 != 0)
 }
 
 fn is_exact(finding: &Finding<'_>, outcome: Outcome) -> bool {

@@ -200,8 +200,9 @@ pub fn recognise(bytes: &[u8]) -> Option<Foreign> {
     if is_frame(bytes) {
         return None;
     }
-    record_batch(bytes)
-        .or_else(|| misread(bytes))
+    // A misread frame is told by its header or its length; what tells a batch may stand in any bytes.
+    misread(bytes)
+        .or_else(|| record_batch(bytes))
         .or_else(|| header(bytes).map(|(api_key, api_version)| Foreign::NoSize { api_key, api_version }))
         .or_else(|| fill(bytes))
 }
@@ -426,9 +427,11 @@ fn record_batch(bytes: &[u8]) -> Option<Foreign> {
 /// A frame whose size field is read in a wrong order or from a wrong place.
 fn misread(bytes: &[u8]) -> Option<Foreign> {
     let first = be_u32(bytes, 0)?;
+    // A size that is near the number of bytes is not misread, but its frame cut short.
+    let is_near = (first as usize) >= bytes.len() / 2 && (first as usize) <= bytes.len().saturating_mul(16);
     let fits = |size: u32, body: &[u8]| {
         let exact = size >= 8 && size as usize == body.len();
-        exact || ((8..=MAX_REQUEST).contains(&size) && header(body).is_some())
+        exact || (!is_near && (8..=MAX_REQUEST).contains(&size) && header(body).is_some())
     };
     if fits(first.swap_bytes(), bytes.get(4..)?) {
         return Some(Foreign::LittleEndianSize(first.swap_bytes()));

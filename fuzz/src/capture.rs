@@ -16,7 +16,7 @@ pub fn run(data: &[u8]) {
         Err(error) => return check_text(&error.to_string()),
     };
     let catalog = super::catalog();
-    let sink = Printer { catalog, writer: NdjsonWriter::new(catalog, false), messages: 0 };
+    let sink = Printer { catalog, writer: NdjsonWriter::new(super::opening(catalog), false), messages: 0 };
     let mut session = Session::new(catalog, Options::default(), sink);
     let mut packets = 0;
     loop {

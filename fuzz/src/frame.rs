@@ -1,6 +1,6 @@
 //! Bytes as a message of an API and version that the input chooses, or as a payload.
 
-use kafkascope::dissect::{Deaf, Outcome, Part, Reading, Tree, Visitor, What, dissect, dissect_payload};
+use kafkascope::dissect::{Deaf, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect, dissect_payload};
 use kafkascope::dissect::{fit_request, fit_response};
 use kafkascope::encode::{self, Collector};
 use kafkascope::output::describe::Describer;
@@ -58,30 +58,38 @@ fn walk<'p>(way: &Way<'p>, bytes: &[u8], visitor: &mut impl Visitor<'p>) -> Outc
 
 /// All readers of the walk agree, the leaves tile the bytes, what is printed is sound, and what is whole can be written again.
 pub(super) fn check(catalog: &Catalog, way: &Way<'_>, bytes: &[u8]) {
-    let mut tree = Tree::new();
-    let outcome = walk(way, bytes, &mut tree);
+    let mut closed = Tree::new();
+    let outcome = walk(way, bytes, &mut closed);
     assert_eq!(walk(way, bytes, &mut Deaf), outcome);
-    check_tree(&tree, &outcome, bytes);
-    print(catalog, way, &tree, bytes);
+    check_tree(&closed, &outcome, bytes);
     if outcome.is_exact() {
         check_rewrite(way, bytes);
     }
+    let mut tree = Tree::opened(super::opening(catalog));
+    let outcome = walk(way, bytes, &mut tree);
+    check_tree(&tree, &outcome, bytes);
+    print(catalog, way, &tree, bytes);
 }
 
 fn check_tree(tree: &Tree<'_>, outcome: &Outcome, bytes: &[u8]) {
-    let (mut end, mut trailing, mut undecoded) = (0, 0, 0);
-    for node in tree.nodes().iter().filter(|node| node.is_leaf() && node.span.buffer == 0) {
-        assert_eq!(node.span.start, end, "the leaves do not tile: {node:?}");
-        end = node.span.end();
-        match node.what {
-            What::Part(Part::Trailing(_)) => trailing += node.span.len,
-            What::Part(Part::Undecoded(_)) => undecoded += node.span.len,
-            _ => {}
+    let buffers: Vec<&[u8]> = [bytes].into_iter().chain(tree.buffers().iter().map(Vec::as_slice)).collect();
+    let mut ends = vec![0; buffers.len()];
+    for node in tree.nodes() {
+        let end = &mut ends[usize::from(node.span.buffer)];
+        assert!(node.span.end() as usize <= buffers[usize::from(node.span.buffer)].len(), "outside: {node:?}");
+        if node.is_leaf() {
+            assert_eq!(node.span.start, *end, "the leaves do not tile: {node:?}");
+            *end = node.span.end();
         }
     }
-    assert_eq!(end as usize, bytes.len(), "bytes without a leaf at the end");
-    assert_eq!((trailing, undecoded), (outcome.trailing, outcome.undecoded));
+    for (end, buffer) in ends.iter().zip(&buffers) {
+        assert_eq!(*end as usize, buffer.len(), "bytes without a leaf at the end");
+    }
+    let inflated: usize = buffers.iter().skip(1).map(|buffer| buffer.len()).sum();
+    assert!(inflated <= 1 << 20, "more is inflated than allowed");
     assert_eq!(tree.faults().len(), outcome.faults as usize);
+    let undecoded = |node: &&Node<'_>| matches!(node.what, What::Part(Part::Undecoded(_)));
+    assert_eq!(tree.nodes().iter().any(|node| undecoded(&node)), outcome.undecoded > 0);
 }
 
 fn print(catalog: &Catalog, way: &Way<'_>, tree: &Tree<'_>, bytes: &[u8]) {
@@ -100,7 +108,7 @@ fn print(catalog: &Catalog, way: &Way<'_>, tree: &Tree<'_>, bytes: &[u8]) {
     for show_secrets in [false, true] {
         json.clear();
         json.push(b'{');
-        let mut writer = JsonWriter::new(catalog, &mut json, show_secrets);
+        let mut writer = JsonWriter::new(super::opening(catalog), &mut json, show_secrets);
         let outcome = walk(way, bytes, &mut writer);
         let faults = writer.into_faults();
         assert_eq!(faults.len(), outcome.faults as usize);

@@ -9,7 +9,7 @@ pub mod stream;
 
 use std::sync::OnceLock;
 
-use kafkascope::dissect::is_unsafe;
+use kafkascope::dissect::{Opening, is_unsafe};
 use kafkascope::protocol::Catalog;
 use serde_json::Value;
 
@@ -17,6 +17,11 @@ use serde_json::Value;
 fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
     CATALOG.get_or_init(Catalog::builtin)
+}
+
+/// With what records are opened: little memory, so that the limit is met.
+fn opening(catalog: &Catalog) -> Opening<'_> {
+    Opening { catalog, max_inflate: 1 << 20 }
 }
 
 /// Lines of JSON are JSON, have no key twice in an object, and nothing in them that a terminal acts on.

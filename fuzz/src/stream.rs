@@ -49,8 +49,8 @@ pub fn run(data: &[u8]) {
             sequence,
             acknowledgment,
             syn,
-            fin: kind & 48 == 48,
-            rst: kind & 48 == 16,
+            fin: kind & 0x30 == 0x30,
+            rst: kind & 0x30 == 0x10,
             payload: &payload,
             cut: if cut < 200 { 0 } else { u32::from(cut) },
         };

@@ -24,6 +24,9 @@ pub(crate) struct Common {
     /// Show passwords, tokens and other secrets instead of `<withheld>`
     #[arg(long, global = true)]
     pub(crate) show_secrets: bool,
+    /// Bytes that the compressed records of one message may inflate to
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, global = true)]
+    pub(crate) max_inflate: u32,
     /// Use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,
@@ -115,7 +118,7 @@ pub(crate) enum ExportFormat {
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The bytes, in any form; `-` or none for standard input
-    #[arg(value_name = "HEX", allow_hyphen_values = true)]
+    #[arg(value_name = "HEX", allow_negative_numbers = true)]
     pub(crate) hex: Vec<String>,
     /// Read the bytes, in any form, from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "hex")]

@@ -16,9 +16,6 @@ use crate::output::{ndjson, tree_json};
 use crate::paste;
 use crate::protocol::{ApiKey, Catalog, Plan};
 
-/// How many of the APIs and versions that a response may be of are named.
-const MAX_CANDIDATES: usize = 12;
-
 pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     let hint = hint(arguments, &catalog)?;
@@ -94,7 +91,7 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
     match finding {
         Finding::Unknown => {}
         Finding::Payload(plan) => {
-            let mut tree = Tree::new();
+            let mut tree = Tree::opened(super::opening(catalog, common));
             dissect_payload(plan, bytes, &mut tree);
             let ty = format!("{} v{}", plan.kind.word(), plan.version);
             let describer = describer(catalog, common, &tree, bytes, (&plan.name, &ty));
@@ -108,18 +105,29 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
             message(&mut out, arguments, common, catalog, known, &fit.reading, bytes);
         }
         Finding::Ambiguous(plans, reading) => {
-            let names: Vec<String> = plans.iter().map(|plan| format!("{} v{}", plan.name, plan.version)).collect();
-            let shown = names.get(..MAX_CANDIDATES).unwrap_or(&names);
-            let more = names.len() - shown.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             eprintln!(
-                "kafkascope: this may be the response of several APIs or versions; --response-of API[:VERSION] says which: {}{more}",
-                shown.join(", "),
+                "kafkascope: this may be the response of several APIs or versions, and --response-of API[:VERSION] says which: {}",
+                candidates(catalog, plans)
             );
             message(&mut out, arguments, common, catalog, (None, None, None), reading, bytes);
         }
     }
     out
+}
+
+/// APIs with their versions: `Heartbeat v1-v2, LeaveGroup v1`.
+fn candidates(catalog: &Catalog, plans: &[&Plan]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for one in plans.chunk_by(|one, next| one.api_key == next.api_key && one.version + 1 == next.version) {
+        let (Some(first), Some(last)) = (one.first(), one.last()) else { continue };
+        let api = first.api_key.and_then(|key| catalog.api(ApiKey(key)));
+        let name = api.map_or(&*first.name, |api| &api.name);
+        names.push(match one.len() {
+            1 => format!("{name} v{}", first.version),
+            _ => format!("{name} v{}-v{}", first.version, last.version),
+        });
+    }
+    names.join(", ")
 }
 
 /// Prints a message of which so much is known: key and version on the wire, the version that was assumed.
@@ -133,10 +141,10 @@ fn message(
     bytes: &[u8],
 ) {
     if arguments.format == ExplainFormat::Json {
-        ndjson::explained(out, catalog, common.show_secrets, known, reading, bytes);
+        ndjson::explained(out, super::opening(catalog, common), common.show_secrets, known, reading, bytes);
         return;
     }
-    let mut tree = Tree::new();
+    let mut tree = Tree::opened(super::opening(catalog, common));
     dissect(reading, bytes, &mut tree);
     let title = title_of(catalog, reading, known.0, known.1);
     write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&title.0, &title.1)));
@@ -167,7 +175,7 @@ fn payload_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, plan: &Pl
     out.extend_from_slice(
         format!("{{\"schema\":\"{}\",\"version\":{},\"size\":{},", plan.name, plan.version, bytes.len()).as_bytes(),
     );
-    let mut writer = JsonWriter::new(catalog, out, common.show_secrets);
+    let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets);
     dissect_payload(plan, bytes, &mut writer);
     let faults = writer.into_faults();
     ndjson::faults(out, &faults);

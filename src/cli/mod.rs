@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
+use crate::dissect::Opening;
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -68,6 +69,11 @@ fn catalog(common: &Common) -> anyhow::Result<Catalog> {
         catalog.overlay(folder).context("cannot use the schemas")?;
     }
     Ok(catalog)
+}
+
+/// With what records are opened.
+fn opening<'p>(catalog: &'p Catalog, common: &Common) -> Opening<'p> {
+    Opening { catalog, max_inflate: common.max_inflate }
 }
 
 /// Where results go: standard output or the file of `-o`, buffered.

@@ -26,7 +26,6 @@ fn instance(plan: &Plan, of: &Struct) -> Instance {
 fn datum(plan: &Plan, ty: Type) -> Datum {
     match ty {
         Type::Bool => Datum::Bool(false),
-        // Only layouts have varints; they are not written from instances, `RecordBatch` does that.
         Type::Int8
         | Type::Int16
         | Type::Uint16
