@@ -54,7 +54,9 @@ pub(super) fn judge(catalog: &Catalog, bytes: &[u8], max_frame: u32, is_all: boo
     let missing = (whole - there.len()) as u32;
     let fit = fit_request(catalog, head.key, head.version, there, true, missing);
     let outcome = dissect(&fit.reading, there, &mut Deaf);
-    let fits = if missing > 0 { outcome.faults <= 1 } else { is_convincing(head.key, outcome) };
+    // Of a cut frame the plan must not end before the frame does.
+    let fits =
+        if missing > 0 { outcome.faults <= 1 && outcome.trailing == 0 } else { is_convincing(head.key, outcome) };
     if fits && fit.reading.body.is_some() { Verdict::Yes } else { Verdict::Maybe }
 }
 
