@@ -4,6 +4,7 @@ mod args;
 mod export;
 mod input;
 mod layout;
+mod list;
 mod schema;
 mod show;
 
@@ -50,6 +51,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),
         Command::Layout(layout) => layout::run(layout, common),

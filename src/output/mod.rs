@@ -4,5 +4,7 @@ pub mod describe;
 pub mod json;
 pub mod list;
 pub mod ndjson;
+pub mod summary;
 pub mod tree_json;
 pub mod tree_text;
+mod units;
