@@ -268,7 +268,12 @@ impl<'p> ListWriter<'p> {
             self.columns.write_header(&mut line);
         }
         let api = if message.side() == Side::Request { Ink::Request } else { Ink::Response };
-        let inks = Inks { first: Some(Ink::Faint), mark: Some(Ink::Odd), middle: None, api: Some(api) };
+        let inks = Inks {
+            first: Some(Ink::Faint),
+            mark: Some(if is_odd { Ink::Odd } else { Ink::Faint }),
+            middle: None,
+            api: Some(api),
+        };
         self.columns.write(&mut line, &cells, &inks);
         let room = self.options.width.map(|width| width.saturating_sub(self.columns.total()).max(LEAST_SUMMARY));
         write_summary(&mut line, &summary, room);
@@ -306,7 +311,7 @@ fn write_summary(line: &mut Line, summary: &Summary<'_>, room: Option<usize>) {
         room = if left < both && left < 8 { 0 } else { left };
     }
     let written = line.text.len();
-    line.ink(Some(Ink::Error));
+    line.ink(Some(Ink::Error).filter(|_| !summary.errors.is_empty()));
     room -= line.cut(summary.errors, room);
     line.ink(None);
     if !summary.errors.is_empty() && !summary.text.is_empty() && room > 4 {
