@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Messages for other programs
     Export(ExportArgs),
+    /// Decodes pasted bytes: hex, dumps, arrays and strings of programming languages, base64; no capture needed
+    Explain(ExplainArgs),
     /// The reference page of a message: smallest legal instance, byte grid, tree, schema
     Layout(LayoutArgs),
     /// What is known of Kafka's messages, and what differs between versions, drafts and releases
@@ -106,6 +108,40 @@ pub(crate) enum ExportFormat {
     /// A line of JSON a message, in the shape of Kafka's own
     Ndjson,
     /// A line of JSON a message, with nested nodes and their byte ranges
+    Tree,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The bytes, in any form; `-` or none for standard input
+    #[arg(value_name = "HEX", allow_hyphen_values = true)]
+    pub(crate) hex: Vec<String>,
+    /// Read the bytes, in any form, from a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "hex")]
+    pub(crate) read: Option<PathBuf>,
+    /// They are a response of this API, perhaps of this version
+    #[arg(long, value_name = "API[:VERSION]")]
+    pub(crate) response_of: Option<String>,
+    /// They are a request, even if it does not fit
+    #[arg(long, conflicts_with = "response_of")]
+    pub(crate) request: bool,
+    /// They are a payload: a schema's name (`OffsetCommitValue`) or `kraft-record`, `offsets-key`, `txn-key`, `share-key`
+    #[arg(long = "as", value_name = "NAME[:VERSION]", conflicts_with_all = ["response_of", "request"])]
+    pub(crate) payload: Option<String>,
+    /// How to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ExplainFormat,
+}
+
+/// How `explain` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    /// The annotated tree
+    Text,
+    /// The object that `export` would print
+    Json,
+    /// Nested nodes with their byte ranges
     Tree,
 }
 

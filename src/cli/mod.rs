@@ -1,6 +1,7 @@
 //! The command line: arguments, and one file a subcommand. Knows nothing but which module to call.
 
 mod args;
+mod explain;
 mod export;
 mod input;
 mod layout;
@@ -52,6 +53,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<End> {
     match &arguments.command {
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),
+        Command::Explain(arguments) => explain::run(arguments, common),
         Command::Layout(layout) => layout::run(layout, common),
         Command::Schema(schema) => schema::run(schema, common),
     }

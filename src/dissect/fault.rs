@@ -52,7 +52,7 @@ pub enum FaultKind {
     FrameSize {
         /// The size that was found.
         size: i32,
-        /// The bytes that follow.
+        /// The bytes that follow, those that the capture lacks included.
         available: u32,
     },
     /// The capture lacks the rest of the frame.
@@ -60,7 +60,7 @@ pub enum FaultKind {
         /// The number of bytes that are missing.
         missing: u32,
     },
-    /// Structs inside of structs deeper than any message goes.
+    /// A struct that holds itself goes on deeper than its plan. The plan's depth is what bounds the walk's stack.
     TooDeep,
 }
 

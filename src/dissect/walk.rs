@@ -69,9 +69,6 @@ struct Halt;
 
 type Step = Result<(), Halt>;
 
-/// Structs inside of structs, as deep as the walk goes. Plans end before that; this guards the stack.
-const MAX_DEPTH: usize = 64;
-
 struct Walk<'w, 'p, V> {
     visitor: &'w mut V,
     /// Whether all bytes of what is walked are there, so that a count can be held against them.
@@ -98,17 +95,16 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     fn frame(&mut self, reading: &Reading<'p>, frame: &[u8]) {
         let mut input = Bytes::new(frame);
+        let (_, mut beyond) = input.split(input.len());
+        let mut step = Ok(());
         self.visitor.enter(Scope::Message, 0);
-        let mut beyond = Bytes::at(&[], input.offset());
         if reading.sized {
-            beyond = self.size(&mut input, reading.missing);
+            step = self.size(&mut input, &mut beyond, reading.missing);
         }
-        if let Some(header) = reading.header {
-            self.header(&mut input, reading.side, header);
+        if let (Ok(()), Some(header)) = (&step, reading.header) {
+            step = self.header(&mut input, reading.side, header);
         }
-        if let Some(body) = reading.body
-            && self.outcome.undecoded == 0
-        {
+        if let (Ok(()), Some(body)) = (&step, reading.body) {
             self.body(&mut input, body);
             self.rest(&mut input, Part::Trailing);
         }
@@ -121,40 +117,36 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         self.visitor.leave(Scope::Message, beyond.offset());
     }
 
-    /// Reads the size, narrows the input to what it counts, and gives what lies behind that.
-    fn size<'b>(&mut self, input: &mut Bytes<'b>, missing: u32) -> Bytes<'b> {
+    /// Reads the size and narrows the input to what it counts; `beyond` becomes what lies behind that.
+    fn size<'b>(&mut self, input: &mut Bytes<'b>, beyond: &mut Bytes<'b>, missing: u32) -> Step {
         let start = input.offset();
         self.visitor.enter(Scope::Frame, start);
-        let beyond = match wire::int32(*input) {
-            Ok((rest, size)) => {
-                self.visitor.part(Part::Size(size), span(start, rest));
-                let there = rest.len() as u64 + u64::from(missing);
-                if u64::try_from(size).ok() != Some(there) {
-                    let kind = FaultKind::FrameSize { size, available: rest.len() as u32 };
-                    self.fault("size", "int32", Span { buffer: 0, start, len: 4 }, kind);
-                }
-                let (counted, beyond) = rest.split(usize::try_from(size).unwrap_or(rest.len()));
-                *input = counted;
-                beyond
+        let step = self.read_part(input, wire::int32, "size", "int32").map(|size| {
+            self.visitor.part(Part::Size(size), span(start, *input));
+            let available = (input.len() as u32).saturating_add(missing);
+            if u32::try_from(size) != Ok(available) {
+                let kind = FaultKind::FrameSize { size, available };
+                self.fault("size", "int32", span(start, *input), kind);
             }
-            Err(error) => {
-                self.wire_fault("size", "int32", *input, &error);
-                self.rest(input, Part::Undecoded);
-                *input
-            }
-        };
+            (*input, *beyond) = input.split(usize::try_from(size).unwrap_or(input.len()));
+        });
+        if step.is_err() {
+            self.rest(input, Part::Undecoded);
+        }
         self.visitor.leave(Scope::Frame, input.offset());
-        beyond
+        step
     }
 
-    fn header(&mut self, input: &mut Bytes<'_>, side: Side, plan: &'p Plan) {
+    fn header(&mut self, input: &mut Bytes<'_>, side: Side, plan: &'p Plan) -> Step {
         self.visitor.enter(Scope::Header(side, plan), input.offset());
         self.in_header = true;
-        if self.members(input, plan, plan.top()).is_err() {
+        let step = self.members(input, plan, plan.top());
+        if step.is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.in_header = false;
         self.visitor.leave(Scope::Header(side, plan), input.offset());
+        step
     }
 
     fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
@@ -218,13 +210,15 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         nullable: bool,
     ) -> Step {
         let start = input.offset();
+        let before = *input;
         let presence = if nullable { Some(self.presence(input, place)?) } else { None };
         if presence == Some(false) {
             self.visitor.value(place, Value::NullStruct, span(start, *input));
             return Ok(());
         }
-        if self.trail.len() >= MAX_DEPTH {
-            self.place_fault(place, span(start, *input), FaultKind::TooDeep);
+        if of.endless {
+            *input = before;
+            self.place_fault(place, Span { buffer: 0, start, len: input.len() as u32 }, FaultKind::TooDeep);
             return Err(Halt);
         }
         self.visitor.enter(Scope::Struct(place, of), start);

@@ -7,8 +7,8 @@ use itoa::Buffer;
 use super::json::{self, JsonWriter, base64, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
-use crate::dissect::{Fault, dissect};
-use crate::protocol::{Catalog, Side};
+use crate::dissect::{Fault, Reading, dissect};
+use crate::protocol::{ApiKey, Catalog, Side};
 
 /// Writes messages as lines of JSON.
 #[derive(Debug)]
@@ -50,6 +50,32 @@ impl<'p> NdjsonWriter<'p> {
         }
         out.extend_from_slice(b"},\"faults\":[],");
     }
+}
+
+/// Appends the line of a message of which nothing but its bytes is known: key, version on the wire, assumed version.
+pub fn explained<'p>(
+    out: &mut Vec<u8>,
+    catalog: &'p Catalog,
+    show_secrets: bool,
+    (key, version, assumed): (ApiKey, i16, Option<i16>),
+    reading: &Reading<'p>,
+    bytes: &[u8],
+) {
+    out.extend_from_slice(format!("{{\"type\":\"{}\",\"api\":", reading.side.word()).as_bytes());
+    string(out, catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
+    optional(out, b",\"apiKey\":", Some(key.0.into()));
+    optional(out, b",\"apiVersion\":", Some(version.into()));
+    out.push(b',');
+    number(out, b"\"size\":", bytes.len() as u64);
+    if let Some(version) = assumed {
+        number(out, b"\"assumedVersion\":", version.unsigned_abs().into());
+    }
+    let mut writer = JsonWriter::new(catalog, out, show_secrets);
+    dissect(reading, bytes, &mut writer);
+    let found = writer.into_faults();
+    faults(out, &found);
+    json::close_bracket(out, b'}');
+    out.push(b'\n');
 }
 
 /// Appends what is known of a message beside its bytes: the members from `index` on, each with its comma.

@@ -32,6 +32,9 @@ pub struct Struct {
     pub min_size: u32,
     /// Whether the schema declares a tagged field before one that comes first on the wire.
     pub misplaced: bool,
+    /// Whether the plan ends here: the struct holds itself and goes on deeper than is followed, so its fields are not
+    /// listed and its bytes cannot be told.
+    pub endless: bool,
     first: u32,
     untagged: u32,
     tagged: u32,
@@ -256,6 +259,7 @@ impl Plan {
             version,
             flexible,
             traits,
+            open: Vec::new(),
             plan: Self {
                 name: schema.name.clone(),
                 kind: schema.kind,
@@ -274,12 +278,18 @@ impl Plan {
 
 /// Structs inside of structs, as far as a plan follows them; a struct that holds itself ends there.
 const MAX_DEPTH: u32 = 32;
+/// How often a struct that holds itself is followed inside of itself.
+const MAX_WITHIN_ITSELF: usize = 8;
+/// Structs of a plan in all: one that holds itself several times branches each time.
+const MAX_STRUCTS: usize = 4096;
 
 struct Builder<'s, T> {
     schema: &'s Schema,
     version: i16,
     flexible: bool,
     traits: &'s T,
+    /// The names of the structs that are being added.
+    open: Vec<Box<str>>,
     plan: Plan,
 }
 
@@ -292,6 +302,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             flexible: self.flexible,
             min_size: 0,
             misplaced: false,
+            endless: false,
             first: 0,
             untagged: 0,
             tagged: 0,
@@ -336,7 +347,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             nullable,
             tag,
             declared,
-            default_json: tag.map(|_| self.default_json(field, nullable).into()),
+            default_json: tag.map(|_| self.default_json(field, nullable, 0).into()),
             enumeration,
             secret: self.traits.secret(&path),
             about: field.about.clone(),
@@ -357,8 +368,17 @@ impl<T: FieldTraits> Builder<'_, T> {
         match name {
             TypeName::Primitive(primitive) => primitive_type(*primitive, compact),
             TypeName::Struct(struct_name) => {
-                let fields = if depth < MAX_DEPTH { members(self.schema, field, struct_name) } else { &[] };
-                Type::Struct(self.structure(struct_name, fields, path, depth + 1))
+                let within_itself = self.open.iter().filter(|open| *open == struct_name).count();
+                let endless =
+                    depth >= MAX_DEPTH || within_itself >= MAX_WITHIN_ITSELF || self.plan.structs.len() >= MAX_STRUCTS;
+                let fields = if endless { &[] } else { members(self.schema, field, struct_name) };
+                self.open.push(struct_name.clone());
+                let id = self.structure(struct_name, fields, path, depth + 1);
+                self.open.pop();
+                if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
+                    structure.endless = endless;
+                }
+                Type::Struct(id)
             }
             TypeName::Array(inner) => {
                 let ty = self.resolve(field, inner, compact, path, enumeration, depth);
@@ -372,13 +392,14 @@ impl<T: FieldTraits> Builder<'_, T> {
     }
 
     /// The default of a field as Kafka's JSON converters would print it.
-    fn default_json(&self, field: &SchemaField, nullable: bool) -> String {
+    fn default_json(&self, field: &SchemaField, nullable: bool, depth: u32) -> String {
         let default = field.default.as_deref();
         if nullable && default == Some("null") {
             return "null".to_owned();
         }
         match &field.ty {
             TypeName::Array(_) => "[]".to_owned(),
+            TypeName::Struct(_) if depth >= MAX_DEPTH => "{}".to_owned(),
             TypeName::Struct(name) => {
                 let fields = members(self.schema, field, name).iter();
                 let present = fields.filter(|inner| {
@@ -386,7 +407,7 @@ impl<T: FieldTraits> Builder<'_, T> {
                 });
                 let members: Vec<String> = present
                     .map(|inner| {
-                        let value = self.default_json(inner, inner.nullable.contains(self.version));
+                        let value = self.default_json(inner, inner.nullable.contains(self.version), depth + 1);
                         format!("\"{}\":{value}", json_name(&inner.name))
                     })
                     .collect();

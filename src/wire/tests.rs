@@ -54,3 +54,19 @@ fn null_empty_and_absurd_lengths_differ() {
     assert_eq!(parse(compact, &[1]), Ok((1, Some(&[][..]))));
     assert_eq!(parse(compact, &[3, b'h', b'i']), Ok((3, Some(&b"hi"[..]))));
 }
+
+#[test]
+fn lengths_of_four_bytes_and_bytes_without_one() {
+    let bytes = |input| sized(input, length32);
+    assert_eq!(parse(bytes, &[0xff; 4]), Ok((4, None)));
+    assert_eq!(parse(bytes, &[0, 0, 0, 1, 7, 8]), Ok((5, Some(&[7][..]))));
+    assert_eq!(parse(bytes, &[0x80, 0, 0, 0]), Err(WireErrorKind::LengthNegative { length: i32::MIN.into() }));
+    assert_eq!(parse(bytes, &[0, 0, 0]), Err(WireErrorKind::Short { needed: 4, available: 3 }));
+    // The greatest count there is, which is not to wrap into a small one.
+    let compact = |input| sized(input, length_compact);
+    let most = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    assert_eq!(parse(compact, &most), Err(WireErrorKind::LengthTooLarge { length: 0xffff_fffe, available: 0 }));
+    assert_eq!(parse(uuid, &[9; 16]), Ok((16, [9; 16])));
+    assert_eq!(parse(uuid, &[9; 15]), Err(WireErrorKind::Short { needed: 16, available: 15 }));
+    assert_eq!(parse(|input| take(input, 2), &[1, 2, 3]), Ok((2, &[1, 2][..])));
+}

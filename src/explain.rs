@@ -1,0 +1,334 @@
+//! What pasted bytes are, when nothing but a hint of the reader's says so.
+
+use crate::dissect::{
+    Deaf, Fit, Outcome, Reading, RequestHead, dissect, dissect_payload, fit_request, fit_response, is_convincing,
+    responses_that_fit,
+};
+use crate::foreign::{self, Foreign};
+use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Prefix, Side, Type};
+use crate::wire::{self, Bytes};
+
+/// What the reader says of the bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hint {
+    /// Nothing.
+    None,
+    /// They are a request.
+    Request,
+    /// They are a response of an API, perhaps of a certain version.
+    ResponseOf(ApiKey, Option<i16>),
+    /// They are a payload: a schema's name, perhaps with a version.
+    Payload(String, Option<i16>),
+}
+
+/// What bytes were found to be.
+#[derive(Debug)]
+pub enum Finding<'p> {
+    /// A request or response.
+    Message {
+        /// The API's key.
+        key: ApiKey,
+        /// The version on the wire.
+        version: i16,
+        /// How it is read.
+        fit: Fit<'p>,
+    },
+    /// A payload of a schema.
+    Payload(&'p Plan),
+    /// A response whose API cannot be told: these would all take it whole.
+    Ambiguous(Vec<&'p Plan>, Reading<'p>),
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// One message among the bytes.
+#[derive(Debug)]
+pub struct Explained<'p> {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte behind its last.
+    pub end: usize,
+    /// What it is.
+    pub finding: Finding<'p>,
+    /// What else there is to say, as whole sentences.
+    pub remarks: Vec<String>,
+}
+
+/// Why a hint cannot be followed.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum HintError {
+    /// The schema is not known.
+    #[error("no schema is called {0:?}; `kafkascope schema list` shows all")]
+    UnknownSchema(String),
+    /// The kind's record type is not known.
+    #[error("the record type {record_type} of {kind} is not known")]
+    UnknownRecordType {
+        /// As in `kraft-record`.
+        kind: String,
+        /// The number in front of the payload.
+        record_type: i64,
+    },
+    /// The version is not known.
+    #[error("{name} has no version {version}; known are {known}")]
+    UnknownVersion {
+        /// The schema's name.
+        name: String,
+        /// The version asked for, or found in front of the payload.
+        version: i64,
+        /// The versions that are known.
+        known: String,
+    },
+    /// The payload ends before its version does.
+    #[error("the bytes end before the version in front of the payload does")]
+    NoVersion,
+}
+
+/// Payloads whose bytes tell which schema they have: the module and kind of the schemas, by the name for all of them.
+const FAMILIES: [(&str, &str, Kind); 5] = [
+    ("kraft-record", "metadata", Kind::Metadata),
+    ("remote-log-record", "storage", Kind::Metadata),
+    ("offsets-key", "group-coordinator", Kind::CoordinatorKey),
+    ("txn-key", "transaction-coordinator", Kind::CoordinatorKey),
+    ("share-key", "share-coordinator", Kind::CoordinatorKey),
+];
+
+/// Says what bytes are: one message, or several frames one behind the other.
+pub fn explain<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Result<Vec<Explained<'p>>, HintError> {
+    if let Hint::Payload(name, version) = hint {
+        let plan = payload_plan(catalog, bytes, name, *version)?;
+        return Ok(vec![Explained {
+            start: 0,
+            end: bytes.len(),
+            finding: Finding::Payload(plan),
+            remarks: Vec::new(),
+        }]);
+    }
+    let mut all = Vec::new();
+    let mut start = 0;
+    while start < bytes.len() {
+        let rest = bytes.get(start..).unwrap_or_default();
+        // Only a frame that leaves another one behind it is taken off; all else is for one message to explain.
+        let length = first_of_several(catalog, rest).unwrap_or(rest.len());
+        let mut explained = one(catalog, rest.get(..length).unwrap_or_default(), hint);
+        explained.start += start;
+        explained.end += start;
+        start = explained.end;
+        all.push(explained);
+    }
+    Ok(all)
+}
+
+/// The length of the first frame, if others follow it to the last byte.
+fn first_of_several(catalog: &Catalog, bytes: &[u8]) -> Option<usize> {
+    let first = frame_length(bytes).filter(|length| *length < bytes.len())?;
+    let mut at = 0;
+    while at < bytes.len() {
+        at += frame_length(bytes.get(at..)?)?;
+    }
+    let is_message = RequestHead::read(bytes.get(4..)?).is_some_and(|head| catalog.api(head.key).is_some());
+    (at == bytes.len() && (is_message || first > 8)).then_some(first)
+}
+
+fn frame_length(bytes: &[u8]) -> Option<usize> {
+    let size = i32::from_be_bytes(*bytes.first_chunk()?);
+    usize::try_from(size).ok().filter(|size| *size >= 4).map(|size| size + 4)
+}
+
+fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
+    let is_sized = frame_length(bytes) == Some(bytes.len());
+    let whole = |finding, remarks| Explained { start: 0, end: bytes.len(), finding, remarks };
+    if let Hint::ResponseOf(key, version) = hint {
+        return whole(response_of(catalog, bytes, *key, *version), Vec::new());
+    }
+    // With its size, a message is what its size says; without, it may be anything that fits.
+    let forms: &[bool] = if is_sized { &[true] } else { &[false, true] };
+    for &sized in forms {
+        if let Some((finding, outcome)) = request(catalog, bytes, sized)
+            && (*hint == Hint::Request || is_exact(&finding, outcome))
+        {
+            return whole(finding, Vec::new());
+        }
+    }
+    if let Some(explained) = behind_headers(catalog, bytes, hint) {
+        return explained;
+    }
+    let remarks: Vec<String> = if is_sized { Vec::new() } else { size_remark(bytes).into_iter().collect() };
+    if *hint == Hint::None && remarks.is_empty() && !looks_like_request(catalog, bytes) {
+        for &sized in forms {
+            if let Some(finding) = response(catalog, bytes, sized) {
+                return whole(finding, remarks);
+            }
+        }
+    }
+    // Nothing takes it whole: a request that goes wrong on its way shows where.
+    let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
+    let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
+    whole(damaged.map_or(Finding::Unknown, |(finding, _)| finding), remarks)
+}
+
+/// The head of a request of a known API and version.
+fn head<'b>(catalog: &Catalog, bytes: &'b [u8], sized: bool) -> Option<RequestHead<'b>> {
+    let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
+    catalog.api_plan(head.key, Side::Request, head.version).map(|_| head)
+}
+
+/// Whether bytes with their size in front are more likely a damaged request than a response. Key 0 does not count: a
+/// response with a small correlation id looks the same.
+fn looks_like_request(catalog: &Catalog, bytes: &[u8]) -> bool {
+    head(catalog, bytes, true)
+        .is_some_and(|head| head.key.0 != 0 && head.client_id.is_none_or(|name| std::str::from_utf8(name).is_ok()))
+}
+
+fn is_exact(finding: &Finding<'_>, outcome: Outcome) -> bool {
+    matches!(finding, Finding::Message { key, fit, .. } if fit.reading.body.is_some() && is_convincing(*key, outcome))
+}
+
+fn request<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<(Finding<'p>, Outcome)> {
+    let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
+    let fit = fit_request(catalog, head.key, head.version, bytes, sized, 0);
+    let outcome = dissect(&fit.reading, bytes, &mut Deaf);
+    Some((Finding::Message { key: head.key, version: head.version, fit }, outcome))
+}
+
+/// A response with the one API and version that takes it whole, or with all that do.
+fn response<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<Finding<'p>> {
+    let fits = responses_that_fit(catalog, bytes, sized, usize::MAX);
+    let newest = *fits.last()?;
+    let reading = |header, body| Reading { side: Side::Response, header, body, sized, missing: 0 };
+    if fits.iter().all(|plan| plan.reads_like(newest)) {
+        let key = ApiKey(newest.api_key?);
+        let header = catalog.header_for(newest, Side::Response);
+        let fit = Fit { reading: reading(header, Some(newest)), assumed: None };
+        return Some(Finding::Message { key, version: newest.version, fit });
+    }
+    // Only the part of the header is certain that all versions have.
+    let header = catalog.header(Side::Response, 0);
+    Some(Finding::Ambiguous(fits, reading(header, None)))
+}
+
+fn response_of<'p>(catalog: &'p Catalog, bytes: &[u8], key: ApiKey, version: Option<i16>) -> Finding<'p> {
+    let sized = frame_length(bytes) == Some(bytes.len());
+    let versions = catalog.api_versions(key, Side::Response);
+    let candidates: Vec<i16> = match version {
+        Some(version) => vec![version],
+        None => (versions.first..=versions.last).rev().collect(),
+    };
+    let fits = |version: i16, sized: bool| {
+        let fit = fit_response(catalog, key, version, bytes, sized, 0);
+        let outcome = dissect(&fit.reading, bytes, &mut Deaf);
+        (fit.reading.body.is_some() && outcome.is_exact()).then_some((version, fit))
+    };
+    let exact = candidates.iter().find_map(|&version| fits(version, sized).or_else(|| fits(version, !sized)));
+    let (version, fit) = exact.unwrap_or_else(|| {
+        let version = candidates.first().copied().unwrap_or_default();
+        (version, fit_response(catalog, key, version, bytes, sized, 0))
+    });
+    Finding::Message { key, version, fit }
+}
+
+/// A captured packet with its headers: what lies behind them.
+fn behind_headers<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Option<Explained<'p>> {
+    let Some(Foreign::Packet(start)) = foreign::recognise(bytes) else { return None };
+    let payload = bytes.get(start..).filter(|payload| !payload.is_empty())?;
+    let mut explained = one(catalog, payload, hint);
+    explained
+        .remarks
+        .insert(0, format!("the first {start} bytes are headers of IP and TCP, as tcpdump -X prints them"));
+    explained.start += start;
+    explained.end += start;
+    Some(explained)
+}
+
+/// What stands in the place of a frame's size.
+fn size_remark(bytes: &[u8]) -> Option<String> {
+    let size = bytes.first_chunk().map(|size| i32::from_be_bytes(*size));
+    match (foreign::recognise(bytes), size) {
+        // A request without its size is read as what it is.
+        (Some(Foreign::NoSize { .. }), _) | (None, None) => None,
+        (Some(foreign), _) => Some(foreign.to_string()),
+        (None, Some(size)) => foreign::explain_size(size, bytes),
+    }
+}
+
+fn payload_plan<'p>(
+    catalog: &'p Catalog,
+    bytes: &[u8],
+    name: &str,
+    version: Option<i16>,
+) -> Result<&'p Plan, HintError> {
+    let name = match FAMILIES.iter().find(|(family, ..)| *family == name) {
+        Some((family, module, kind)) => {
+            let record_type = record_type(bytes, *kind).ok_or(HintError::NoVersion)?;
+            let schema = i16::try_from(record_type).ok().and_then(|key| catalog.stored(module, *kind, key));
+            let unknown = || HintError::UnknownRecordType { kind: (*family).to_owned(), record_type };
+            &*schema.ok_or_else(unknown)?.name
+        }
+        None => name,
+    };
+    let schema = catalog.schema(name).ok_or_else(|| HintError::UnknownSchema(name.to_owned()))?;
+    let newest = catalog.plan(name, schema.valid.last).ok_or_else(|| HintError::UnknownSchema(name.to_owned()))?;
+    let asked = match version {
+        Some(version) => i64::from(version),
+        None => match version_in_front(bytes, newest)? {
+            Some(found) => found,
+            None => return Ok(newest_that_fits(catalog, bytes, newest)),
+        },
+    };
+    let plan = i16::try_from(asked).ok().and_then(|version| catalog.plan(name, version));
+    plan.ok_or_else(|| HintError::UnknownVersion {
+        name: schema.name.to_string(),
+        version: asked,
+        known: catalog.versions(name).to_string(),
+    })
+}
+
+fn record_type(bytes: &[u8], kind: Kind) -> Option<i64> {
+    let input = Bytes::new(bytes);
+    if kind == Kind::CoordinatorKey {
+        return wire::int16(input).ok().map(|(_, record_type)| record_type.into());
+    }
+    let (rest, _) = wire::uvarint(input).ok()?;
+    wire::uvarint(rest).ok().map(|(_, record_type)| record_type.into())
+}
+
+/// The version that stands in front of a payload, where its kind has one.
+fn version_in_front(bytes: &[u8], plan: &Plan) -> Result<Option<i64>, HintError> {
+    let mut input = Bytes::new(bytes);
+    let cut = |_| HintError::NoVersion;
+    match plan.prefix() {
+        // A record type is no version; keys have version 0.
+        Prefix::Int16("record_type") => Ok(Some(0)),
+        Prefix::Int16(_) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
+        Prefix::Uvarints(names) => {
+            let mut last = None;
+            for _ in names {
+                let (rest, value) = wire::uvarint(input).map_err(cut)?;
+                input = rest;
+                last = Some(i64::from(value));
+            }
+            Ok(last)
+        }
+        // Kafka Streams writes the version as the first field.
+        Prefix::None => match plan.fields().first().filter(|field| field.key() == "version").map(|field| field.ty) {
+            Some(Type::Int32) => wire::int32(input).map(|(_, version)| Some(version.into())).map_err(cut),
+            Some(Type::Int16) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
+            _ => Ok(None),
+        },
+    }
+}
+
+fn newest_that_fits<'p>(catalog: &'p Catalog, bytes: &[u8], newest: &'p Plan) -> &'p Plan {
+    let versions = catalog.versions(&newest.name);
+    let plans = (versions.first..=versions.last).rev().filter_map(|version| catalog.plan(&newest.name, version));
+    let mut fitting = plans.filter(|plan| dissect_payload(plan, bytes, &mut Deaf).is_exact());
+    fitting.next().unwrap_or(newest)
+}
+
+/// The API and version of `NAME[:VERSION]`.
+pub fn api_and_version<'c>(catalog: &'c Catalog, text: &str) -> Option<(&'c Api, Option<i16>)> {
+    let (name, version) = match text.split_once(':') {
+        Some((name, version)) => (name, Some(version.trim_start_matches('v').parse().ok()?)),
+        None => (text, None),
+    };
+    catalog.api_named(name).map(|api| (api, version))
+}
