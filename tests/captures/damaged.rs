@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::compare::{Extent, difference};
 use crate::json::Json;
+use crate::request_log::logged_response;
 use crate::support::{export, is_header_alone, lines, own, port, read, report};
 
 /// The client's port, the side, the correlation id: each comes once in these captures.
@@ -126,10 +127,7 @@ fn against_log(name: &str, problems: &mut Vec<String>) -> (usize, usize, usize) 
     for logged in &log {
         let number = |name: &str| logged.at(name).int();
         for side in ["request", "response"] {
-            let body = match logged.at(side).at("sameAsLine").int() {
-                Some(line) => log[line as usize - 1].at(side),
-                None => logged.at(side),
-            };
+            let body = if side == "request" { logged.at(side) } else { logged_response(logged, &log) };
             let key = (number("connection").unwrap(), side.to_owned(), number("correlationId"));
             let Some(message) = messages.get(&key) else { continue };
             if is_header_alone(message) {

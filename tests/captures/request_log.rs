@@ -200,7 +200,9 @@ fn check(name: &str, messages: &[Json], log: &[Json], problems: &mut Vec<String>
         let numbers = ["apiKey", "apiVersion", "correlationId"].map(|key| message.at(key).int());
         requests.entry((port(message.at("client")), numbers[0], numbers[1], numbers[2])).or_default().push(message);
     }
-    requests.values_mut().for_each(|same| same.reverse());
+    for same in requests.values_mut() {
+        same.reverse();
+    }
 
     let mut counts = Counts { logged: log.len(), ..Counts::default() };
     for logged in log {
@@ -230,19 +232,18 @@ fn check(name: &str, messages: &[Json], log: &[Json], problems: &mut Vec<String>
         let is_old = !name.starts_with("44");
         // Of a version that the broker does not have it logs nothing.
         let is_refused = *logged.at("request") == Json::Object(Vec::new());
-        if let Some(difference) = (!is_refused).then(|| differing(logged, "request", request, is_old)).flatten() {
+        if let Some(difference) =
+            (!is_refused).then(|| differing_body(logged.at("request"), "request", request, is_old)).flatten()
+        {
             differs(&difference);
         }
-        let response = match logged.at("response").at("sameAsLine").int() {
-            Some(number) => &log[number as usize - 1],
-            None => logged,
-        };
+        let response = logged_response(logged, log);
         match responses.get(&request.at("index").int()) {
-            _ if *response.at("response") == Json::Null => counts.unacknowledged += 1,
+            _ if *response == Json::Null => counts.unacknowledged += 1,
             None => counts.unanswered += 1,
             Some(answer) => {
                 counts.exchanges += 1;
-                if let Some(difference) = differing(response, "response", answer, is_old) {
+                if let Some(difference) = differing_body(response, "response", answer, is_old) {
                     differs(&difference);
                 }
                 let same = ["client", "broker", "api", "apiKey", "correlationId", "clientId", "connection"];
@@ -255,11 +256,19 @@ fn check(name: &str, messages: &[Json], log: &[Json], problems: &mut Vec<String>
     counts
 }
 
-fn differing(logged: &Json, side: &str, message: &Json, is_old: bool) -> Option<String> {
+/// The response of a line; one that was logged before stands there only.
+pub(crate) fn logged_response<'l>(logged: &'l Json, log: &'l [Json]) -> &'l Json {
+    match logged.at("response").at("sameAsLine").int() {
+        Some(line) => log[usize::try_from(line).unwrap() - 1].at("response"),
+        None => logged.at("response"),
+    }
+}
+
+fn differing_body(logged: &Json, side: &str, message: &Json, is_old: bool) -> Option<String> {
     if !message.at("faults").elements().is_empty() || *message.at("gap") != Json::Null {
         return Some(format!("{side} has faults: {:?}", message.at("faults")));
     }
     let api = message.at("api").text().unwrap();
-    let kafka = if is_old { &renamed(logged.at(side), api, side) } else { logged.at(side) };
+    let kafka = if is_old { &renamed(logged, api, side) } else { logged };
     difference(kafka, message.at("body"), Extent::Whole).map(|difference| format!("{side}{difference}"))
 }

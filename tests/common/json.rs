@@ -1,4 +1,4 @@
-//! JSON with what serde_json's own values forget: the order of keys. A key that stands twice is an error.
+//! JSON with what `serde_json`'s own values forget: the order of keys. A key that stands twice is an error.
 
 use std::fmt;
 
