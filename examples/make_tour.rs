@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Each chapter is some connections of a capture, with their packets as they were; only the times are moved, so that the
-//! chapters follow each other. A comment on the first packet says what the chapter shows. Two chapters have
-//! packets that were changed on purpose, and say so.
+//! chapters follow each other. A comment on the first packet says what the chapter shows. Two chapters have packets that
+//! were changed on purpose, and say so.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -20,6 +20,8 @@ struct Chapter {
     capture: &'static str,
     /// The clients' ports.
     clients: &'static [u16],
+    /// Comments on packets of the chapter, which count from 1.
+    notes: &'static [(usize, &'static str)],
     change: Change,
 }
 
@@ -33,104 +35,61 @@ enum Change {
     Cut(usize),
 }
 
+const fn chapter(title: &'static str, capture: &'static str, clients: &'static [u16]) -> Chapter {
+    Chapter { title, capture, clients, notes: &[], change: Change::Nothing }
+}
+
 const CHAPTERS: [Chapter; 16] = [
     Chapter {
-        title: "1. A client starts. It asks which versions the broker speaks, in a version that this broker does not \
-                know; the answer comes in version 0, with an error and the versions that will do. It asks again.",
-        capture: "39-java-4.4-fallback.pcap",
-        clients: &[38948],
-        change: Change::Nothing,
+        notes: &[(6, "This broker does not know version 5: it answers in version 0, and the client asks again")],
+        ..chapter("1. A client starts: versions first", "39-java-4.4-fallback.pcap", &[38948])
     },
+    chapter("2. Topics: made, described, given more partitions, deleted", "44-java-admin-topics.pcap", &[45460]),
+    chapter("3. Produce in five codecs: none (Java, idempotent)", "44-java-none.pcap", &[38088]),
+    chapter("3b. gzip (kafkajs)", "44-kafkajs-gzip.pcap", &[51512]),
+    chapter("3c. snappy (kafka-go)", "44-kafkago-snappy.pcap", &[51924]),
+    chapter("3d. lz4 (sarama)", "44-sarama-lz4.pcap", &[51850]),
+    chapter("3e. zstd (aiokafka)", "39-aiokafka-zstd.pcap", &[59156]),
+    chapter(
+        "4. A client of 2015 (Java 0.9): a gzip message with messages of format 0 in it",
+        "39-java-0.9.0.1-gzip.pcap",
+        &[45756],
+    ),
+    chapter(
+        "5. A group forms, the classic way: JoinGroup, SyncGroup, Fetch (kafka-python)",
+        "44-kafkapython-gzip.pcap",
+        &[39960, 39968],
+    ),
+    chapter(
+        "6. The new group protocol: heartbeats do it all; a second member takes its share",
+        "44-java-consumer-protocol.pcap",
+        &[44946, 44948, 45416, 45420],
+    ),
+    chapter(
+        "7. Transactions: the producer, and the broker's own connections that add partitions and write markers",
+        "44-java-txn.pcap",
+        &[36016, 36018, 36022],
+    ),
+    chapter(
+        "8. A login (SASL PLAIN), and errors: a record that is refused, a topic that this user may not see",
+        "44-java-errors-part.pcap",
+        &[34164, 34190],
+    ),
+    chapter(
+        "9. The older login: behind SaslHandshake v0 the tokens (SCRAM) travel without Kafka's header",
+        "39-sarama-sasl-v0-scram.pcap",
+        &[45146],
+    ),
     Chapter {
-        title: "2. Topics: made, described, given more partitions, emptied, deleted, by an Admin client.",
-        capture: "44-java-admin-topics.pcap",
-        clients: &[45460],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "3. Produce in five codecs. None: the Java client, idempotent, with headers, null keys and null values.",
-        capture: "44-java-none.pcap",
-        clients: &[38088],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "3b. gzip: kafkajs.",
-        capture: "44-kafkajs-gzip.pcap",
-        clients: &[51512],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "3c. snappy: kafka-go.",
-        capture: "44-kafkago-snappy.pcap",
-        clients: &[51924],
-        change: Change::Nothing,
-    },
-    Chapter { title: "3d. lz4: sarama.", capture: "44-sarama-lz4.pcap", clients: &[51850], change: Change::Nothing },
-    Chapter {
-        title: "3e. zstd: aiokafka.",
-        capture: "39-aiokafka-zstd.pcap",
-        clients: &[59156],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "4. A client of 2015 (Java 0.9): a message set of format 0, its messages inside of a gzip wrapper.",
-        capture: "39-java-0.9.0.1-gzip.pcap",
-        clients: &[45756],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "5. A group forms, the classic way: JoinGroup, SyncGroup, then Fetch on a second connection \
-                (kafka-python).",
-        capture: "44-kafkapython-gzip.pcap",
-        clients: &[39960, 39968],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "6. The new group protocol: heartbeats do it all. A second member comes and takes its share.",
-        capture: "44-java-consumer-protocol.pcap",
-        clients: &[44946, 44948, 45416, 45420],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "7. Transactions: the producer's connection, and the broker's own, which adds partitions and writes the \
-                markers.",
-        capture: "44-java-txn.pcap",
-        clients: &[36016, 36018, 36022],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "8. A login (SASL PLAIN), and errors: a topic that this user may not see, a record that the broker \
-                refuses.",
-        capture: "44-java-errors-part.pcap",
-        clients: &[34164, 34190],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "9. The older login: behind SaslHandshake v0 the tokens (SCRAM) travel bare, without Kafka's header.",
-        capture: "39-sarama-sasl-v0-scram.pcap",
-        clients: &[45146],
-        change: Change::Nothing,
-    },
-    Chapter {
-        title: "10. A broken request (made for this tour). A compact string is preceded by its length plus one; \
-                here the client forgot the one.",
-        capture: "44-mss-librdkafka.pcap",
-        clients: &[59050],
+        notes: &[(8, "The topic's name is one letter short: a compact string has its length plus one in front")],
         change: Change::WrongLength,
+        ..chapter("10. A broken request (changed by hand)", "44-mss-librdkafka.pcap", &[59050])
     },
     Chapter {
-        title: "11. A capture that cut its packets behind 128 bytes (made for this tour): what is there is shown, what is \
-                missing is said.",
-        capture: "39-aiokafka-zstd.pcap",
-        clients: &[59164],
         change: Change::Cut(128),
+        ..chapter("11. A capture that kept 128 bytes of a packet (changed by hand)", "39-aiokafka-zstd.pcap", &[59164])
     },
-    Chapter {
-        title: "12. TLS, without keys: nothing to read.",
-        capture: "44-java-tls13-nokeys.pcap",
-        clients: &[58298],
-        change: Change::Nothing,
-    },
+    chapter("12. TLS without keys: nothing to read", "44-java-tls13-nokeys.pcap", &[58298]),
 ];
 
 /// 2026-11-29T10:00:00Z, in microseconds.
@@ -197,8 +156,10 @@ impl Chapter {
         if let Change::WrongLength = self.change {
             forget_one(&mut packets)?;
         }
-        let first = packets.first_mut().context("no packets")?;
-        first.comment = Some(self.title.to_owned());
+        for (number, comment) in [(1, self.title)].iter().chain(self.notes) {
+            let packet = packets.get_mut(number - 1).context("no such packet")?;
+            packet.comment = Some((*comment).to_owned());
+        }
         Ok(packets)
     }
 }

@@ -46,7 +46,9 @@ fn chapters() -> Vec<Chapter> {
     while let Some(packet) = reader.next().unwrap() {
         assert!(time < Some(packet.time), "packets are in order of time");
         time = Some(packet.time);
-        for title in packet.comments.clone() {
+        // Comments without a number are about a packet of their chapter.
+        for title in packet.comments.clone().filter(|comment| comment.starts_with(|first: char| first.is_ascii_digit()))
+        {
             chapters.push(Chapter { packet: packet.number, title: title.into_owned(), messages: Vec::new() });
         }
     }
