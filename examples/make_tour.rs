@@ -45,7 +45,7 @@ const CHAPTERS: [Chapter; 16] = [
         ..chapter("1. A client starts: versions first", "39-java-4.4-fallback.pcap", &[38948])
     },
     chapter("2. Topics: made, described, given more partitions, deleted", "44-java-admin-topics.pcap", &[45460]),
-    chapter("3. Produce in five codecs: none (Java, idempotent)", "44-java-none.pcap", &[38088]),
+    chapter("3. Produce in five codecs: none (Java, idempotent)", "44-java-none.pcap", &[38078, 38088]),
     chapter("3b. gzip (kafkajs)", "44-kafkajs-gzip.pcap", &[51512]),
     chapter("3c. snappy (kafka-go)", "44-kafkago-snappy.pcap", &[51924]),
     chapter("3d. lz4 (sarama)", "44-sarama-lz4.pcap", &[51850]),
@@ -63,7 +63,7 @@ const CHAPTERS: [Chapter; 16] = [
     chapter(
         "6. The new group protocol: heartbeats do it all; a second member takes its share",
         "44-java-consumer-protocol.pcap",
-        &[44946, 44948, 45416, 45420],
+        &[44930, 44946, 44948, 45416, 45420],
     ),
     chapter(
         "7. Transactions: the producer, and the broker's own connections that add partitions and write markers",
@@ -73,7 +73,7 @@ const CHAPTERS: [Chapter; 16] = [
     chapter(
         "8. A login (SASL PLAIN), and errors: a record that is refused, a topic that this user may not see",
         "44-java-errors-part.pcap",
-        &[34164, 34190],
+        &[34150, 34164, 34190],
     ),
     chapter(
         "9. The older login: behind SaslHandshake v0 the tokens (SCRAM) travel without Kafka's header",
