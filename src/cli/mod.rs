@@ -5,6 +5,7 @@ mod explain;
 mod export;
 mod input;
 mod layout;
+mod list;
 mod nearest;
 mod schema;
 mod show;
@@ -54,6 +55,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),
         Command::Explain(arguments) => explain::run(arguments, common),
