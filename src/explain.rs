@@ -381,11 +381,13 @@ fn version_in_front(bytes: &[u8], plan: &Plan) -> Result<Option<i64>, HintError>
             Ok(last)
         }
         // Kafka Streams writes the version as the first field.
-        Prefix::None => match plan.fields().first().filter(|field| field.key() == "version").map(|field| field.ty) {
-            Some(Type::Int32) => wire::int32(input).map(|(_, version)| Some(version.into())).map_err(cut),
-            Some(Type::Int16) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
-            _ => Ok(None),
-        },
+        Prefix::None => {
+            match plan.untagged(plan.top()).first().filter(|field| field.key() == "version").map(|field| field.ty) {
+                Some(Type::Int32) => wire::int32(input).map(|(_, version)| Some(version.into())).map_err(cut),
+                Some(Type::Int16) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
+                _ => Ok(None),
+            }
+        }
     }
 }
 
