@@ -18,6 +18,7 @@ use std::path::Path;
 use json::Json;
 use kafkascope::capture::{CaptureError, CaptureReader};
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
+use kafkascope::dissect::Opening;
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
 
@@ -39,7 +40,7 @@ fn decode(catalog: &Catalog, file: &[u8]) -> Decoded {
             self.lines.push(String::from_utf8(line).unwrap());
         }
     }
-    let lines = Lines { writer: NdjsonWriter::new(catalog, true), lines: Vec::new() };
+    let lines = Lines { writer: NdjsonWriter::new(Opening::new(catalog), true), lines: Vec::new() };
     let mut session = Session::new(catalog, Options::default(), lines);
     let mut error = None;
     match CaptureReader::new(file) {

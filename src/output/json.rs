@@ -350,7 +350,19 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             }
             Scope::Batch(_, _, Nesting::Inner) => drop(self.levels.pop()),
             Scope::OneRecord => self.close_record(),
-            Scope::Records(place, _) | Scope::Array(place, _, Some(_)) => {
+            Scope::Records(place, length) => {
+                let (key_start, value_start) = self.close(b']');
+                self.finish_entry(place, key_start, value_start);
+                // As the broker's request log has it.
+                if let Place::Field(field) = place {
+                    self.out.extend_from_slice(b"\"_");
+                    self.out.extend_from_slice(field.key().as_bytes());
+                    self.out.extend_from_slice(b"SizeInBytes\":");
+                    self.out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+                    self.out.push(b',');
+                }
+            }
+            Scope::Array(place, _, Some(_)) => {
                 let (key_start, value_start) = self.close(b']');
                 self.finish_entry(place, key_start, value_start);
             }
@@ -408,7 +420,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 withheld(self.out, secret.len());
             }
             Value::String(Some(text)) => self.string(place, text),
-            Value::Bytes(Some(bytes)) => base64(self.out, bytes),
+            // Records are always opened; elements of an array cannot be records.
+            Value::Bytes(Some(bytes)) | Value::Records(Some(bytes)) => base64(self.out, bytes),
             Value::Uuid(bytes) => {
                 let mut text = [0; 22];
                 // 16 bytes are 22 characters, so the slice is large enough.
@@ -418,15 +431,6 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.out.push(b'"');
             }
             Value::Float(number) => float(self.out, number),
-            Value::Records(Some(bytes)) => {
-                self.out.extend_from_slice(b"\"\"");
-                if let Place::Field(field) = place {
-                    self.out.extend_from_slice(b",\"_");
-                    self.out.extend_from_slice(field.key().as_bytes());
-                    self.out.extend_from_slice(b"SizeInBytes\":");
-                    self.out.extend_from_slice(itoa::Buffer::new().format(bytes.len()).as_bytes());
-                }
-            }
         }
         self.finish_entry(place, key_start, value_start);
     }

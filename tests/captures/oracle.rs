@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use kafkascope::dissect::{dissect, fit_request, fit_response};
+use kafkascope::dissect::{Opening, dissect, fit_request, fit_response};
 use kafkascope::output::json::{JsonWriter, close_bracket};
 use kafkascope::protocol::{ApiKey, Catalog};
 
@@ -23,7 +23,7 @@ fn bodies_are_what_kafkas_converters_print_in_their_order() {
         let is_request = message.at("type").text() == Some("request");
         let fit = if is_request { fit_request } else { fit_response }(&catalog, key, version, &frame, true, 0);
         let mut out = b"{".to_vec();
-        let mut writer = JsonWriter::new(&catalog, &mut out, true);
+        let mut writer = JsonWriter::new(Opening::new(&catalog), &mut out, true);
         dissect(&fit.reading, &frame, &mut writer);
         let faults = writer.into_faults();
         close_bracket(&mut out, b'}');
