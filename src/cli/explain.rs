@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
     let pasted = paste::parse(&input(arguments)?)?;
     if !common.quiet {
         let bytes = pasted.bytes.len();
-        eprintln!("kafkascope: read as {}: {bytes} byte{}", pasted.form, if bytes == 1 { "" } else { "s" });
+        super::say(&format!("read as {}: {bytes} byte{}", pasted.form, if bytes == 1 { "" } else { "s" }));
     }
     let mut out = super::output(common)?;
     let mut unknown = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
             continue;
         }
         for remark in &explained.remarks {
-            eprintln!("kafkascope: {place}{remark}");
+            super::say(&format!("{place}{remark}"));
         }
         out.write_all(&print(arguments, common, &catalog, &explained.finding, bytes))?;
     }
@@ -105,10 +105,10 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
             message(&mut out, arguments, common, catalog, known, &fit.reading, bytes);
         }
         Finding::Ambiguous(plans, reading) => {
-            eprintln!(
-                "kafkascope: this may be the response of several APIs or versions, and --response-of API[:VERSION] says which: {}",
+            super::say(&format!(
+                "this may be the response of several APIs or versions, and --response-of API[:VERSION] says which: {}",
                 candidates(catalog, plans)
-            );
+            ));
             message(&mut out, arguments, common, catalog, (None, None, None), reading, bytes);
         }
     }

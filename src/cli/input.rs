@@ -163,7 +163,7 @@ impl Source<'_> {
             }
             Err(error) => {
                 self.next = None;
-                let _ = writeln!(io::stderr(), "kafkascope: {}: {error}", self.path.display());
+                super::say(&format!("{}: {error}", self.path.display()));
                 End::Damaged
             }
         }
@@ -204,8 +204,7 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
     ];
     let odd: Vec<String> = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
     if !odd.is_empty() {
-        // Nothing can be done about a standard error that is closed.
-        let _ = writeln!(io::stderr(), "kafkascope: {}", odd.join(", "));
+        super::say(&odd.join(", "));
     }
 }
 

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
-use crate::dissect::Opening;
+use crate::dissect::{Opening, is_unsafe};
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
         Ok(End::Damaged) => ExitCode::from(3),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("kafkascope: {error:#}");
+            say(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }
@@ -62,6 +62,20 @@ fn run(arguments: &Arguments) -> anyhow::Result<End> {
         Command::Layout(layout) => layout::run(layout, common),
         Command::Schema(schema) => schema::run(schema, common),
     }
+}
+
+/// Says something on standard error. Names of files, arguments and what comes from captures may be in it.
+fn say(text: &str) {
+    let mut line = String::from("kafkascope: ");
+    for character in text.chars() {
+        if character != '\n' && is_unsafe(character) {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    // Nothing can be done about a standard error that is closed.
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// The messages that are known, with the reader's own folders laid over them.

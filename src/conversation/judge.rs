@@ -43,7 +43,9 @@ pub(super) fn judge(catalog: &Catalog, bytes: &[u8], max_frame: u32, is_all: boo
     }
     let there = bytes.get(..whole.min(bytes.len())).unwrap_or_default();
     let head = RequestHead::read(there.get(4..).unwrap_or_default());
-    let Some(head) = head.filter(|head| head.client_id.is_none_or(is_name)) else {
+    // A client may have an odd name, but then all else must fit, and a response must follow.
+    let is_odd = head.is_some_and(|head| !head.client_id.is_none_or(is_name));
+    let Some(head) = head.filter(|_| !is_odd || there.len() == whole) else {
         let id_may_follow =
             there.len() < whole && client_id_length(there).is_some_and(|length| length <= LONGEST_CLIENT_ID);
         return if id_may_follow { Verdict::NeedMore(there.len() + 1) } else { Verdict::No };
@@ -59,7 +61,12 @@ pub(super) fn judge(catalog: &Catalog, bytes: &[u8], max_frame: u32, is_all: boo
     let is_named = head.client_id.is_some_and(|name| !name.is_empty());
     let is_cut = outcome.faults <= 1 && outcome.trailing == 0 && is_named;
     let fits = if missing > 0 { is_cut } else { is_convincing(head.key, outcome) };
-    if fits && fit.reading.body.is_some() { Verdict::Yes } else { Verdict::Maybe }
+    match fits && fit.reading.body.is_some() {
+        true if is_odd => Verdict::Maybe,
+        true => Verdict::Yes,
+        false if is_odd => Verdict::No,
+        false => Verdict::Maybe,
+    }
 }
 
 /// The size in front of a frame, if it can be one.

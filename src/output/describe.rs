@@ -1,5 +1,6 @@
 //! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
 
+use super::table::harmless;
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::{
@@ -273,7 +274,7 @@ impl<'p> Describer<'_, 'p> {
     }
 
     fn about(&self, place: Place<'p>) -> String {
-        place.field().and_then(|field| self.catalog.about(field)).unwrap_or_default().to_owned()
+        harmless(place.field().and_then(|field| self.catalog.about(field)).unwrap_or_default())
     }
 
     /// The name behind a node's code, if it has one.

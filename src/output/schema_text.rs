@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::json;
 use serde_json::Value;
 
 use crate::protocol::{Schema, SchemaField, Versions};
@@ -106,5 +107,7 @@ fn attributes(field: &SchemaField) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+    let mut out = Vec::new();
+    json::string(&mut out, text.as_bytes());
+    String::from_utf8(out).unwrap_or_default()
 }

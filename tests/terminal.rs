@@ -1,0 +1,274 @@
+//! Nothing that comes from the wire reaches a terminal as it is: no command prints an escape sequence, a control
+//! character or a mark that turns text around, whatever clients, brokers or captures say.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use kafkascope::encode::{self, Datum, Header, Instance, RecordBatch};
+use kafkascope::protocol::{ApiKey, Catalog, Side};
+
+/// What must not come out: clears the screen, sets the title, rings the bell, moves the cursor, CSI and OSC as C1
+/// controls, delete, marks for right-to-left text, a line separator, a tag character, NUL, a carriage return.
+const HOSTILE: &str = "a\x1b[2J\x1b]0;title\x07\x08\x0b\u{9b}31m\u{9d}x\u{9c}\x7f\u{202e}\u{2066}\u{200f}\u{2028}\u{feff}\u{e0041}\0\r\nb";
+
+/// Bytes that are not UTF-8, with controls between them.
+const BROKEN: &[u8] = b"\xff\x1b[31m\x9b1m\xc2\x9b\xfe\x07";
+
+fn text(content: &str) -> Datum {
+    Datum::text(content)
+}
+
+fn set(instance: &mut Instance, plan: &kafkascope::protocol::Plan, path: &str, datum: Datum) {
+    *instance.at_mut(plan, path).unwrap_or_else(|| panic!("{} has no {path}", plan.name)) = datum;
+}
+
+/// A request or response whose strings say hostile things.
+fn frame(
+    catalog: &Catalog,
+    key: ApiKey,
+    side: Side,
+    version: i16,
+    correlation: i32,
+    values: &[(&str, Datum)],
+) -> Vec<u8> {
+    let plan = catalog.api_plan(key, side, version).unwrap();
+    let mut body = encode::minimal(plan);
+    for (path, datum) in values {
+        set(&mut body, plan, path, datum.clone());
+    }
+    let header =
+        Header { correlation_id: correlation, client_id: Some(HOSTILE.as_bytes().to_vec()), tagged: Vec::new() };
+    encode::frame(catalog, key, side, version, &header, &body).unwrap()
+}
+
+/// Values by their paths.
+type Values = Vec<(&'static str, Datum)>;
+
+/// A request and its response, for some APIs.
+fn conversation(catalog: &Catalog) -> Vec<(Side, Vec<u8>)> {
+    const METADATA: ApiKey = ApiKey(3);
+    const DESCRIBE_CONFIGS: ApiKey = ApiKey(32);
+    const CREATE_TOPICS: ApiKey = ApiKey(19);
+    let evil = || text(HOSTILE);
+    let broken = || Datum::String(Some(BROKEN.to_vec()));
+    let mut batch = RecordBatch::default();
+    batch.records.push(kafkascope::encode::Record {
+        key: Some(HOSTILE.as_bytes().to_vec()),
+        value: Some(BROKEN.to_vec()),
+        headers: vec![(HOSTILE.as_bytes().to_vec(), Some(HOSTILE.as_bytes().to_vec()))],
+        ..Default::default()
+    });
+    let records = || Datum::Records(Some(batch.encode()));
+    let set: [(ApiKey, i16, Values, Values); 5] = [
+        (ApiKey::API_VERSIONS, 3, vec![("clientSoftwareName", evil()), ("clientSoftwareVersion", broken())], vec![]),
+        (
+            METADATA,
+            12,
+            vec![("topics[0].name", evil())],
+            vec![
+                ("clusterId", evil()),
+                ("brokers[0].host", evil()),
+                ("brokers[0].rack", broken()),
+                ("topics[0].name", broken()),
+            ],
+        ),
+        (
+            ApiKey::PRODUCE,
+            9,
+            vec![
+                ("acks", Datum::Int(1)),
+                ("transactionalId", evil()),
+                ("topicData[0].name", evil()),
+                ("topicData[0].partitionData[0].records", records()),
+            ],
+            vec![
+                ("responses[0].name", evil()),
+                ("responses[0].partitionResponses[0].errorCode", Datum::Int(2)),
+                ("responses[0].partitionResponses[0].errorMessage", evil()),
+            ],
+        ),
+        (
+            DESCRIBE_CONFIGS,
+            4,
+            vec![("resources[0].resourceName", evil())],
+            vec![
+                ("results[0].errorMessage", broken()),
+                ("results[0].configs[0].name", evil()),
+                ("results[0].configs[0].value", evil()),
+                ("results[0].configs[0].documentation", evil()),
+            ],
+        ),
+        (
+            CREATE_TOPICS,
+            7,
+            vec![("topics[0].name", evil()), ("topics[0].configs[0].value", broken())],
+            vec![("topics[0].name", evil()), ("topics[0].errorMessage", evil())],
+        ),
+    ];
+    let mut frames = Vec::new();
+    for (correlation, (key, version, asked, answered)) in (1..).zip(set) {
+        frames.push((Side::Request, frame(catalog, key, Side::Request, version, correlation, &asked)));
+        frames.push((Side::Response, frame(catalog, key, Side::Response, version, correlation, &answered)));
+    }
+    frames
+}
+
+/// A pcapng file without a link layer, with a hostile comment on every packet.
+fn pcapng(frames: &[(Side, Vec<u8>)]) -> Vec<u8> {
+    fn block(kind: u32, mut body: Vec<u8>) -> Vec<u8> {
+        body.resize(body.len().next_multiple_of(4), 0);
+        let length = body.len() as u32 + 12;
+        [&kind.to_le_bytes()[..], &length.to_le_bytes(), &body, &length.to_le_bytes()].concat()
+    }
+    let mut file = block(0x0a0d_0d0a, [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    file.extend(block(1, vec![101, 0, 0, 0, 0, 0, 4, 0]));
+    let (mut sent, mut answered) = (1000_u32, 5000_u32);
+    let packet = |file: &mut Vec<u8>, side: Side, sequence: u32, acknowledged: u32, flags: u8, payload: &[u8]| {
+        let (source, destination) = if side == Side::Request { (1, 2) } else { (2, 1) };
+        let (from, to) = if side == Side::Request { (50_000_u16, 9092_u16) } else { (9092, 50_000) };
+        let tcp = [
+            &from.to_be_bytes()[..],
+            &to.to_be_bytes(),
+            &sequence.to_be_bytes(),
+            &acknowledged.to_be_bytes(),
+            &[0x50, flags, 0xff, 0xff, 0, 0, 0, 0],
+            payload,
+        ]
+        .concat();
+        let length = (20 + tcp.len()) as u16;
+        let ip = [
+            &[0x45, 0][..],
+            &length.to_be_bytes(),
+            &[0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, source, 10, 0, 0, destination],
+            &tcp,
+        ]
+        .concat();
+        let captured = (ip.len() as u32).to_le_bytes();
+        let mut body = [&[0; 12][..], &captured, &captured, &ip].concat();
+        body.resize(body.len().next_multiple_of(4), 0);
+        for comment in [HOSTILE.as_bytes(), BROKEN] {
+            body.extend([&1_u16.to_le_bytes()[..], &(comment.len() as u16).to_le_bytes(), comment].concat());
+            body.resize(body.len().next_multiple_of(4), 0);
+        }
+        body.extend([0; 4]);
+        file.extend(block(6, body));
+    };
+    packet(&mut file, Side::Request, sent - 1, 0, 2, &[]);
+    packet(&mut file, Side::Response, answered - 1, sent, 0x12, &[]);
+    for (side, frame) in frames {
+        let (sequence, acknowledged) =
+            if *side == Side::Request { (&mut sent, answered) } else { (&mut answered, sent) };
+        packet(&mut file, *side, *sequence, acknowledged, 0x18, frame);
+        *sequence += frame.len() as u32;
+    }
+    file
+}
+
+/// Runs a command and looks at every byte that it prints.
+fn check(arguments: &[&str], input: &[u8]) -> String {
+    let output = Command::cargo_bin("kafkascope").unwrap().args(arguments).write_stdin(input).output().unwrap();
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        let printed = std::str::from_utf8(bytes).unwrap_or_else(|_| panic!("{arguments:?}: {name} is not UTF-8"));
+        let bad = printed.char_indices().find(|(_, character)| *character != '\n' && is_hostile(*character));
+        if let Some((place, character)) = bad {
+            let around = printed[..place].lines().last().unwrap_or_default();
+            panic!("{arguments:?}: {name} has {character:?} behind {around:?}");
+        }
+    }
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// C0 with NUL, ESC and carriage return, DEL, C1; marks that turn text around or that nobody sees.
+fn is_hostile(character: char) -> bool {
+    matches!(character, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[test]
+fn commands_that_read_captures() {
+    let catalog = Catalog::builtin();
+    let folder = tempfile::tempdir().unwrap();
+    // Its name is shown, too.
+    let path = folder.path().join("x\x1b[31m\u{202e}.pcapng");
+    fs::write(&path, pcapng(&conversation(&catalog))).unwrap();
+    let path = path.to_str().unwrap();
+    let listed = check(&["list", path], b"");
+    assert!(listed.lines().count() > 10, "{listed}");
+    let shown = check(&["show", path], b"");
+    assert!(shown.contains("\\x1b[2J") && shown.contains("\\u{9b}31m") && shown.contains("\\u{202e}"), "{shown}");
+    check(&["show", "--verbose", "--show-secrets", path], b"");
+    for format in ["ndjson", "tree"] {
+        let exported = check(&["export", "--show-secrets", "--format", format, path], b"");
+        assert_eq!(exported.lines().count(), 10, "{exported}");
+        for line in exported.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(value["clientId"], HOSTILE, "escaped, and yet the same");
+        }
+    }
+    // Errors name the file, and what is in it.
+    fs::write(path, HOSTILE).unwrap();
+    check(&["list", path], b"");
+    check(&["show", "no\x1b[31m\u{9b}such\u{202e}file"], b"");
+    check(&["list", "-"], HOSTILE.as_bytes());
+}
+
+#[test]
+fn explain() {
+    let catalog = Catalog::builtin();
+    for (side, frame) in conversation(&catalog) {
+        let hint: &[&str] = if side == Side::Response { &["--response-of", "Metadata"] } else { &[] };
+        for format in ["text", "json", "tree"] {
+            check(&[&["explain", "--format", format], hint, &["-"]].concat(), &frame);
+        }
+    }
+    for form in
+        [HOSTILE.as_bytes(), BROKEN, b"00 \x1b[31m 00", "00 00 \u{9b}31m".as_bytes(), "\"\u{202e}\\x00".as_bytes()]
+    {
+        check(&["explain", "-"], form);
+    }
+    for text in ["00 \u{1b}[2J", "zz\u{202e}", "\"\\x\u{1b}\"", "[1, 2, \u{9b}]"] {
+        check(&["explain", text], b"");
+    }
+    check(&["explain", "--as", "x\x1b[31m", "00"], b"");
+    check(&["explain", "--response-of", "x\x1b[31m\u{202e}", "00"], b"");
+    check(&["explain", "-r", "no\x1b[31m"], b"");
+}
+
+#[test]
+fn names_and_schemas() {
+    check(&["layout", "Meta\x1b[31mdata\u{202e}"], b"");
+    check(&["schema", "show", "Meta\x1b[31mdata\u{202e}"], b"");
+    check(&["schema", "diff", "a\x1b[31m", "b\u{9b}"], b"");
+    // A draft from somewhere else.
+    let folder = tempfile::tempdir().unwrap();
+    let draft = |name: &str, about: &str| {
+        format!(
+            r#"{{"apiKey": 3, "type": "request", "name": "MetadataRequest", "validVersions": "0-1", "flexibleVersions": "none",
+                "fields": [{{"name": "{name}", "type": "string", "versions": "0+", "about": "{about}"}}]}}"#
+        )
+    };
+    let escapes = r"\u001b[2J\u009b31m\u202e\u0000\r\n\u007f";
+    let schemas = folder.path().to_str().unwrap();
+    for (name, about) in [("Name", escapes), (escapes, "")] {
+        fs::write(Path::new(schemas).join("MetadataRequest.json"), draft(name, about)).unwrap();
+        for command in [
+            &["schema", "show", "Metadata"][..],
+            &["schema", "list"],
+            &["layout", "Metadata", "--request", "--version", "1"],
+            &["explain", "0000000f 0003 0000 00000001 0001 61 0002 6f6b"],
+            &["explain", "--verbose", "0000000f 0003 0000 00000001 0001 61 0002 6f6b"],
+            &["explain", "-fjson", "0000000f 0003 0000 00000001 0001 61 0002 6f6b"],
+            &["explain", "-ftree", "0000000f 0003 0000 00000001 0001 61 0002 6f6b"],
+        ] {
+            check(&[command, &["--schemas", schemas]].concat(), b"");
+        }
+    }
+}
