@@ -2,7 +2,7 @@
 
 use kafkascope::capture::CaptureReader;
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
-use kafkascope::output::list::heading;
+use kafkascope::output::list::{ListOptions, ListWriter, heading};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
 
@@ -16,7 +16,12 @@ pub fn run(data: &[u8]) {
         Err(error) => return check_text(&error.to_string()),
     };
     let catalog = super::catalog();
-    let sink = Printer { catalog, writer: NdjsonWriter::new(super::opening(catalog), false), messages: 0 };
+    let sink = Printer {
+        catalog,
+        writer: NdjsonWriter::new(super::opening(catalog), false),
+        list: ListWriter::new(catalog, ListOptions { width: Some(60), colour: false }),
+        messages: 0,
+    };
     let mut session = Session::new(catalog, Options::default(), sink);
     let mut packets = 0;
     loop {
@@ -44,6 +49,7 @@ pub fn run(data: &[u8]) {
 struct Printer<'p> {
     catalog: &'p Catalog,
     writer: NdjsonWriter<'p>,
+    list: ListWriter<'p>,
     messages: u64,
 }
 
@@ -62,6 +68,15 @@ impl<'p> MessageSink<'p> for Printer<'p> {
         let mut text = String::new();
         heading(&mut text, message);
         check_text(&text);
+        line.clear();
+        self.list.message(&mut line, message);
+        check_text(std::str::from_utf8(&line).expect("a line is UTF-8"));
         check(self.catalog, &Way::Message(message.reading), message.frame);
+    }
+
+    fn comment(&mut self, _: u64, text: &str) {
+        let mut line = Vec::new();
+        self.list.comment(&mut line, text);
+        check_text(std::str::from_utf8(&line).expect("a line is UTF-8"));
     }
 }

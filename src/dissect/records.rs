@@ -313,15 +313,16 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
         self.visitor.part(part, at);
         let mut buffer = take_buffer();
-        let limit = opening.max_inflate.saturating_sub(self.inflated_bytes);
+        // Buffers have numbers of 16 bits.
+        let limit = if self.buffers == u16::MAX { 0 } else { opening.max_inflate.saturating_sub(self.inflated_bytes) };
         let result = inflate(facts.codec(), facts.magic, bytes, limit, &mut buffer);
         self.inflated_bytes += buffer.len() as u32;
-        self.buffers += 1;
         if let Err(error) = result {
             let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
             self.fault("records", "bytes", at, kind);
         }
         if !buffer.is_empty() {
+            self.buffers += 1;
             let scope = Scope::Inflated(Inflated {
                 buffer: self.buffers,
                 codec: facts.codec(),

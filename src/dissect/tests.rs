@@ -181,6 +181,22 @@ fn a_tagged_field_that_does_not_fit_its_size() {
     assert_eq!(zk_migration_ready(&reading, &frame), Some(Value::Bool(true)), "the fault ended with the tagged field");
 }
 
+/// Found by fuzzing: the JSON of a struct had a key twice.
+#[test]
+fn tags_that_do_not_ascend() {
+    let catalog = Catalog::builtin();
+    let reading = reading(&catalog, ApiKey::API_VERSIONS, Side::Response, 3);
+    // `ZkMigrationReady` true, then `FinalizedFeaturesEpoch`, then `ZkMigrationReady` false.
+    let tags = [&[3, 3, 1, 1, 1, 8][..], &[0, 0, 0, 0, 0, 0, 0, 42], &[3, 1, 0]].concat();
+    let frame = sized(&[&[0, 0, 0, 7, 0, 0, 1, 0, 0, 0, 0][..], &tags].concat());
+    let expected = [
+        Said(19, 1, "", "tag", "uvarint", "a tag above 3", "1"),
+        Said(29, 1, "", "tag", "uvarint", "a tag above 3", "3"),
+    ];
+    assert_eq!(check(&reading, &frame, &expected), (0, 0));
+    assert_eq!(zk_migration_ready(&reading, &frame), Some(Value::Bool(true)), "the first one counts");
+}
+
 #[test]
 fn a_tagged_field_whose_size_goes_beyond_the_end() {
     let catalog = Catalog::builtin();
@@ -373,4 +389,40 @@ fn text_from_the_wire_is_safe_to_show() {
     // The form of Kafka's `Uuid.toString`; its `METADATA_TOPIC_ID` is (0, 1).
     assert_eq!(uuid_text([0; 16]), "AAAAAAAAAAAAAAAAAAAAAA");
     assert_eq!(uuid_text([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), "AAAAAAAAAAAAAAAAAAAAAQ");
+}
+
+/// A batch that says that it is compressed with gzip, around these bytes.
+fn gzip_batch(content: &[u8], count: u32) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(content).unwrap();
+    let compressed = encoder.finish().unwrap();
+    let mut batch = crate::encode::RecordBatch { attributes: 1, ..Default::default() }.encode();
+    batch.extend(compressed);
+    let length = batch.len() as u32 - 12;
+    batch[8..12].copy_from_slice(&length.to_be_bytes());
+    batch[57..61].copy_from_slice(&count.to_be_bytes());
+    let checksum = crc32c::crc32c(&batch[21..]);
+    batch[17..21].copy_from_slice(&checksum.to_be_bytes());
+    batch
+}
+
+/// Found by fuzzing: what inflates to nothing has no buffer, and must not take the number of the next one.
+#[test]
+fn compressed_bytes_that_inflate_to_nothing() {
+    let catalog = Catalog::builtin();
+    // A record without key, value and headers.
+    let record = [12, 0, 0, 0, 1, 1, 0];
+    let records = [gzip_batch(&[], 0), gzip_batch(&record, 1)].concat();
+    let mut body = vec![0xff, 0xff, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 0];
+    body.extend((records.len() as u32).to_be_bytes());
+    body.extend(records);
+    let frame = request(ApiKey::PRODUCE, 3, false, &body);
+    let mut tree = Tree::opened(Opening::new(&catalog));
+    dissect(&reading(&catalog, ApiKey::PRODUCE, Side::Request, 3), &frame, &mut tree);
+    assert_eq!(tree.faults(), []);
+    assert_eq!(tree.buffers(), [record]);
+    let inside: u32 =
+        tree.nodes().iter().filter(|node| node.is_leaf() && node.span.buffer == 1).map(|n| n.span.len).sum();
+    assert_eq!(inside as usize, record.len());
 }

@@ -3,8 +3,6 @@
 use std::fmt::Write;
 
 use super::json;
-use serde_json::Value;
-
 use crate::protocol::{Schema, SchemaField, Versions};
 
 /// Appends a schema as a file of Kafka's would have it, a field a line, explanations below their fields.
