@@ -7,6 +7,7 @@
 mod fault;
 mod fit;
 mod inflate;
+mod nested;
 mod primitive;
 mod records;
 mod text;
@@ -16,6 +17,7 @@ mod walk;
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
+pub use nested::plan_in_front;
 pub use primitive::value_of;
 pub use records::BatchFacts;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
@@ -109,6 +111,8 @@ pub enum Scope<'p> {
     Array(Place<'p>, &'p Element, Option<u32>),
     /// A records field that is opened, and its length in bytes.
     Records(Place<'p>, u32),
+    /// Bytes with a schema of their own, of which the plan is one version.
+    Payload(Place<'p>, &'p Plan),
     /// A record batch, or a message of the old formats.
     Batch(Place<'p>, &'p Struct, Nesting),
     /// Key and value of a message of the old formats, which is a record and its batch in one.
@@ -170,8 +174,8 @@ pub enum Part<'b> {
         /// Whether it is a uvarint of the count plus one.
         compact: bool,
     },
-    /// The length of a records field.
-    RecordsLength {
+    /// The length of bytes that are opened.
+    ByteLength {
         /// In bytes.
         length: u32,
         /// Whether it is a uvarint of the length plus one.
@@ -234,6 +238,12 @@ pub trait Visitor<'p> {
     #[inline]
     fn opening(&self) -> Option<Opening<'p>> {
         None
+    }
+
+    /// The plain bytes of the payload that was just entered.
+    #[inline]
+    fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
+        let _ = (place, bytes);
     }
 
     /// What is known of the batch that was just entered.

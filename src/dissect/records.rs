@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 
 use super::inflate::{Codec, InflateError, inflate};
+use super::nested::ValueSchema;
 use super::walk::{Halt, Step, Walk};
-use super::{FaultKind, Inflated, Nesting, Opening, Part, Place, Scope, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Struct, Type};
+use super::{FaultKind, Inflated, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
+use crate::protocol::{Element, Field, Plan, Struct, TopicFormat, Type};
 use crate::wire::{self, Bytes, WireErrorKind};
 
 /// What is known of a batch, or of a message of the old formats, before its fields are walked.
@@ -178,7 +179,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             return Err(Halt);
         }
         self.visitor.enter(Scope::Records(place, length), start);
-        self.visitor.part(Part::RecordsLength { length, compact }, self.span(start, *input));
+        self.visitor.part(Part::ByteLength { length, compact }, self.span(start, *input));
         let (mut inside, rest) = input.split(length as usize);
         *input = rest;
         let step = self.push(place, start);
@@ -285,7 +286,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             }
         }
         let Some(record) = RecordLayout::new(layout.plan, records) else { return Err(Halt) };
-        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta };
+        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta, opening };
         if facts.codec() == Codec::NONE {
             return self.record_list(input, list);
         }
@@ -415,8 +416,19 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let timestamp =
             if facts.is_log_append_time() { facts.max_timestamp } else { facts.base_timestamp.wrapping_add(since) };
         self.visitor.record(facts.base_offset.wrapping_add(delta.into()), timestamp);
-        self.sized(input, key_length, key)?;
-        self.sized(input, value_length, value)?;
+        let mut schema = ValueSchema::Unknown;
+        self.sized(input, key_length, key, |walk, bytes, at| {
+            schema = walk.record_key(key, bytes, at, facts.is_control(), list.opening);
+        })?;
+        if let Some(TopicFormat::Metadata(module)) = self.context.topic
+            && !facts.is_control()
+        {
+            // Its records have no keys.
+            schema = ValueSchema::Metadata(module);
+        }
+        self.sized(input, value_length, value, |walk, bytes, at| {
+            walk.record_value(value, bytes, at, schema, list.opening);
+        })?;
         let start = input.offset();
         let count = self.varint(input, headers_count)?;
         let Some(header) = RecordLayout::new(list.layout, headers) else { return Err(Halt) };
@@ -438,13 +450,25 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let [key_length, key, value_length, value] = header.fields else { return Err(Halt) };
         let place = Place::Element(header.element, index);
         self.visitor.enter(Scope::Struct(place, header.of), input.offset());
-        let step = self.sized(input, key_length, key).and_then(|()| self.sized(input, value_length, value));
+        let plain = |field| {
+            move |walk: &mut Self, bytes: &[u8], at| {
+                walk.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at);
+            }
+        };
+        let step = self.sized(input, key_length, key, plain(key));
+        let step = step.and_then(|()| self.sized(input, value_length, value, plain(value)));
         self.visitor.leave(Scope::Struct(place, header.of), input.offset());
         step
     }
 
-    /// Bytes behind their length; a negative one is null.
-    fn sized(&mut self, input: &mut Bytes<'_>, length_field: &'p Field, field: &'p Field) -> Step {
+    /// Bytes behind their length, which `tell` tells; a negative length is null.
+    fn sized(
+        &mut self,
+        input: &mut Bytes<'_>,
+        length_field: &'p Field,
+        field: &'p Field,
+        tell: impl FnOnce(&mut Self, &[u8], Span),
+    ) -> Step {
         let length = self.varint(input, length_field)?;
         let start = input.offset();
         let place = Place::Field(field);
@@ -463,7 +487,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             return Err(Halt);
         };
         *input = input.split(length).1;
-        self.visitor.value(place, Value::Bytes(Some(bytes)), self.span(start, *input));
+        let at = self.span(start, *input);
+        tell(self, bytes, at);
         Ok(())
     }
 
@@ -593,6 +618,7 @@ struct RecordList<'p> {
     facts: BatchFacts,
     count: i32,
     last_offset_delta: i32,
+    opening: Opening<'p>,
 }
 
 /// How many whole messages a set holds, and the offset of the last one.

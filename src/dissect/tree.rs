@@ -188,7 +188,7 @@ impl Part<'_> {
             Self::Undecoded(_) => Part::Undecoded(&[]),
             Self::Size(size) => Part::Size(size),
             Self::ArrayLength { count, compact } => Part::ArrayLength { count, compact },
-            Self::RecordsLength { length, compact } => Part::RecordsLength { length, compact },
+            Self::ByteLength { length, compact } => Part::ByteLength { length, compact },
             Self::Compressed(codec) => Part::Compressed(codec),
             Self::Partial(_) => Part::Partial(&[]),
             Self::Presence => Part::Presence,

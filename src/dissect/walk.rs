@@ -5,9 +5,10 @@ use std::fmt::Write;
 use arrayvec::ArrayVec;
 use nom::Err;
 
+use super::nested::Context;
 use super::primitive::primitive;
 use super::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Prefix, Side, Struct, Type};
+use crate::protocol::{Element, Field, Plan, Prefix, Role, Side, Struct, Type};
 use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// How a frame is to be read.
@@ -106,6 +107,7 @@ pub(super) struct Walk<'w, 'p, V> {
     /// Buffers inflated so far, and their bytes.
     pub(super) buffers: u16,
     pub(super) inflated_bytes: u32,
+    pub(super) context: Context,
     outcome: Outcome,
     in_header: bool,
 }
@@ -120,6 +122,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             buffer: 0,
             buffers: 0,
             inflated_bytes: 0,
+            context: Context::default(),
             outcome: Outcome::default(),
             in_header: false,
         }
@@ -169,7 +172,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         step
     }
 
-    fn header(&mut self, input: &mut Bytes<'_>, side: Side, plan: &'p Plan) -> Step {
+    pub(super) fn header(&mut self, input: &mut Bytes<'_>, side: Side, plan: &'p Plan) -> Step {
         self.visitor.enter(Scope::Header(side, plan), input.offset());
         self.in_header = true;
         let step = self.members(input, plan, plan.top());
@@ -181,7 +184,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         step
     }
 
-    fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
+    pub(super) fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
         self.visitor.enter(Scope::Body(plan), input.offset());
         if self.members(input, plan, plan.top()).is_err() {
             self.rest(input, Part::Undecoded);
@@ -189,7 +192,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         self.visitor.leave(Scope::Body(plan), input.offset());
     }
 
-    fn prefix(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+    pub(super) fn prefix(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
         match plan.prefix() {
             Prefix::None => {}
             Prefix::Int16(name) => {
@@ -208,7 +211,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         Ok(())
     }
 
-    fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+    pub(super) fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
         for field in plan.untagged(of) {
             self.value(input, plan, Place::Field(field), field.nullable)?;
         }
@@ -231,7 +234,15 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let start = input.offset();
         let value = self.read(input, |bytes| primitive(place.ty(), bytes), place)?;
         let at = self.span(start, *input);
-        self.visitor.value(place, value, at);
+        let is_told = match place {
+            Place::Field(field) if field.role != Role::None => {
+                self.visitor.opening().is_some_and(|opening| self.special(field, value, at, opening))
+            }
+            _ => false,
+        };
+        if !is_told {
+            self.visitor.value(place, value, at);
+        }
         if !nullable && matches!(value, Value::String(None) | Value::Bytes(None) | Value::Records(None)) {
             self.place_fault(place, at, FaultKind::Null);
         }

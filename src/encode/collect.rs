@@ -70,6 +70,7 @@ impl<'p> Visitor<'p> for Collector {
             Scope::Message
             | Scope::Frame
             | Scope::Records(..)
+            | Scope::Payload(..)
             | Scope::Batch(..)
             | Scope::OneRecord
             | Scope::Inflated(_) => {}
@@ -94,6 +95,7 @@ impl<'p> Visitor<'p> for Collector {
             Scope::Message
             | Scope::Frame
             | Scope::Records(..)
+            | Scope::Payload(..)
             | Scope::Batch(..)
             | Scope::OneRecord
             | Scope::Inflated(_) => {}

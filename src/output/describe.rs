@@ -76,6 +76,10 @@ impl<'p> Describer<'_, 'p> {
                 let value = format!("{} ({})", counted(length, "byte"), length_note(ty, Some(length as usize)));
                 return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: self.about(place) };
             }
+            Scope::Payload(place, plan) => {
+                let value = format!("{} v{}", plan.kind.word(), plan.version);
+                return Line { name: name_of(place), ty: plan.name.to_string(), value, note: self.about(place) };
+            }
             Scope::Inflated(inflated) => {
                 let Inflated { buffer, codec, compressed, size } = inflated;
                 let value = format!("{}, {compressed} -> {size} bytes, buffer #{buffer}", codec.name());
@@ -193,7 +197,7 @@ impl<'p> Describer<'_, 'p> {
                     line("length", "int32", &count.map_or(-1, i64::from).to_string(), &note)
                 }
             }
-            Part::RecordsLength { length, compact } => {
+            Part::ByteLength { length, compact } => {
                 let note = format!("{} follow", counted(length, "byte"));
                 if compact {
                     line("length", "uvarint", &format!("{} (compact, n+1)", u64::from(length) + 1), &note)

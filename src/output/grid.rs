@@ -132,7 +132,7 @@ impl<'p> Visitor<'p> for Painter {
             Scope::Header(..) => self.base = Some(Region::Header),
             Scope::Body(plan) => self.base = Some(body_region(plan)),
             // Records stay closed here.
-            Scope::Records(..) | Scope::Batch(..) | Scope::OneRecord | Scope::Inflated(_) => {}
+            Scope::Records(..) | Scope::Payload(..) | Scope::Batch(..) | Scope::OneRecord | Scope::Inflated(_) => {}
             Scope::Struct(place, _) | Scope::Array(place, ..) => {
                 self.tagged += u32::from(self.tagged > 0 || is_tagged(place));
             }

@@ -20,6 +20,8 @@ pub struct JsonWriter<'w, 'p> {
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
     starts: Vec<(u32, usize)>,
     faults: Vec<Fault>,
+    /// Whether the payload that begins is the key of a control record.
+    is_control: bool,
 }
 
 /// An object or array that is open.
@@ -62,7 +64,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
         let errors = opening.catalog.enumerations().id("ErrorCode");
         let levels = vec![Level::default()];
-        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new() }
+        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new(), is_control: false }
     }
 
     /// The faults that the walk met.
@@ -190,7 +192,11 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
 
     /// Whether the innermost objects and arrays belong to a batch.
     fn is_in_batch(&self) -> bool {
-        self.levels.iter().rev().take(2).any(|level| level.batch.is_some())
+        match self.levels.as_slice() {
+            [.., outer, array] if array.is_array => outer.batch.is_some(),
+            [.., level] => level.batch.is_some(),
+            [] => false,
+        }
     }
 
     /// The one record of an old message, in a list of its own unless it is in one already.
@@ -248,6 +254,17 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             base64(self.out, bytes);
         }
         self.out.push(b',');
+    }
+
+    /// What a control record marks, by the type in its key.
+    fn control_name(&mut self, key: &[u8]) {
+        let code = key.get(2..).and_then(<[u8]>::first_chunk).map(|code| i16::from_be_bytes(*code));
+        let names = self.opening.catalog.enumerations().named("ControlRecordType");
+        if let Some(name) = names.and_then(|names| names.label(code?.into())) {
+            self.out.extend_from_slice(b"\"_control\":");
+            string(self.out, name.as_bytes());
+            self.out.push(b',');
+        }
     }
 
     /// What the checksum and the attributes say, behind them.
@@ -318,6 +335,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 let level = Level { key_start: start, batch: Some(Batch::Inner), is_array: true, ..Level::default() };
                 self.levels.push(level);
             }
+            // `payload` follows and writes what stands before it.
+            Scope::Payload(_, plan) => self.is_control = &*plan.name == "ControlRecordTypeSchema",
             Scope::OneRecord => self.open_record(),
             Scope::Array(place, element, count) if is_messages(element) => {
                 let _ = (place, count);
@@ -340,7 +359,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     fn leave(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
             Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
-            Scope::Header(..) | Scope::Body(_) | Scope::Batch(_, _, Nesting::Whole) => {
+            Scope::Header(..) | Scope::Body(_) | Scope::Payload(..) | Scope::Batch(_, _, Nesting::Whole) => {
                 self.close(b'}');
                 self.out.push(b',');
             }
@@ -376,6 +395,25 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     #[inline]
     fn opening(&self) -> Option<Opening<'p>> {
         Some(self.opening)
+    }
+
+    fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
+        let Place::Field(field) = place else { return };
+        if self.is_control {
+            self.control_name(bytes);
+        }
+        if self.levels.last().is_some_and(|level| level.batch.is_some()) {
+            self.text_or_base64(field, bytes);
+        } else {
+            let start = self.key(place);
+            base64(self.out, bytes);
+            self.finish_entry(place, start, start + field.json_key.len());
+        }
+        let start = self.out.len();
+        self.out.extend_from_slice(b"\"_");
+        self.out.extend_from_slice(field.key().as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.open(start, b'{', false);
     }
 
     fn batch(&mut self, facts: BatchFacts) {
@@ -451,7 +489,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Part::Trailing(bytes) => self.rest(b"\"_trailing", bytes),
             Part::Size(_)
             | Part::ArrayLength { .. }
-            | Part::RecordsLength { .. }
+            | Part::ByteLength { .. }
             | Part::Compressed(_)
             | Part::Presence
             | Part::TaggedCount { .. }

@@ -431,6 +431,7 @@ impl<'p> Visitor<'p> for Listener<'_, 'p> {
             Scope::Frame
             | Scope::Header(..)
             | Scope::Records(..)
+            | Scope::Payload(..)
             | Scope::Batch(..)
             | Scope::OneRecord
             | Scope::Inflated(_) => self.state.skipping = 1,

@@ -13,6 +13,7 @@ use super::about::Glossary;
 use super::enumeration::Enumerations;
 use super::header::{request_header_version, response_header_version};
 use super::parse::{SchemaError, parse_schema};
+use super::payload::{Payload, Payloads, TopicFormat};
 use super::plan::Plan;
 use super::release::{Releases, Row};
 use super::schema::{Kind, Schema, TypeName, Versions};
@@ -25,6 +26,7 @@ static LAYOUTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/layouts.rs
 static ENUMERATIONS: &str = include_str!("../../schemas/enumerations.json");
 static ABOUT: &str = include_str!("../../schemas/about.json");
 static VERSIONS: &str = include_str!("../../schemas/versions.tsv");
+static PAYLOADS: &str = include_str!("../../schemas/payloads.tsv");
 static SECRETS: &str = include_str!("../../schemas/secrets.tsv");
 
 /// Everything that is known of Kafka's messages. Files are read when they are first needed.
@@ -37,6 +39,7 @@ pub struct Catalog {
     enumerations: OnceLock<Enumerations>,
     glossary: OnceLock<Glossary>,
     secrets: Secrets,
+    payloads: Payloads,
 }
 
 /// An API: a request and the response that answers it.
@@ -122,6 +125,7 @@ impl Catalog {
             enumerations: OnceLock::new(),
             glossary: OnceLock::new(),
             secrets: Secrets::parse(SECRETS),
+            payloads: Payloads::parse(PAYLOADS),
         };
         for (name, text) in MESSAGES {
             let layer = Layer::new(format!("schemas/messages/{name}.json"), Cow::Borrowed(text));
@@ -313,6 +317,21 @@ impl Catalog {
         self.enumerations.get_or_init(|| Enumerations::parse(ENUMERATIONS))
     }
 
+    /// What the records of a topic are, by its name.
+    pub fn topic_format(&self, name: &[u8]) -> Option<TopicFormat> {
+        self.payloads.topic(name)
+    }
+
+    /// What the records of a topic are, by its id; few topics have the same id in every cluster.
+    pub fn topic_id_format(&self, id: [u8; 16]) -> Option<TopicFormat> {
+        self.payloads.topic_id(id)
+    }
+
+    /// The schema of a control record's value, by the type in its key.
+    pub fn control_schema(&self, code: i16) -> Option<&'static str> {
+        self.payloads.control(code)
+    }
+
     /// Whether a configuration's name is that of a secret.
     pub fn is_sensitive(&self, name: &[u8]) -> bool {
         self.secrets
@@ -349,6 +368,10 @@ impl FieldTraits for Catalog {
 
     fn secret(&self, path: &str) -> Secret {
         self.secrets.fields.get(path).copied().unwrap_or_default()
+    }
+
+    fn payload(&self, path: &str) -> Option<Payload> {
+        self.payloads.field(path)
     }
 }
 

@@ -628,6 +628,10 @@ impl FieldTraits for NoTraits {
         None
     }
 
+    fn payload(&self, _: &str) -> Option<super::Payload> {
+        None
+    }
+
     fn secret(&self, _: &str) -> Secret {
         Secret::No
     }

@@ -1,5 +1,6 @@
 //! A schema resolved for one version: flat, ready to walk.
 
+use super::payload::Role;
 use super::schema::{Kind, Primitive, Schema, SchemaField, TypeName};
 use super::traits::{EnumerationId, FieldTraits, Secret};
 
@@ -65,6 +66,8 @@ pub struct Field {
     pub enumeration: Option<EnumerationId>,
     /// Whether the value is withheld from what is shown.
     pub secret: Secret,
+    /// What it means to what comes behind it, or what its bytes hold.
+    pub role: Role,
     /// Whether JSON leaves it out.
     pub hidden: bool,
     /// The explanation that stands in the schema file itself.
@@ -105,10 +108,11 @@ pub enum Prefix {
 }
 
 /// The messages of kind `data` that are written behind their version.
-const VERSIONED_DATA: [&str; 6] = [
+const VERSIONED_DATA: [&str; 7] = [
     "AbortedTxn",
     "ConsumerProtocolAssignment",
     "ConsumerProtocolSubscription",
+    "ControlRecordTypeSchema",
     "DefaultPrincipalData",
     "EndTxnMarker",
     "ProducerSnapshot",
@@ -360,10 +364,25 @@ impl<T: FieldTraits> Builder<'_, T> {
             default_json: tag.map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
             enumeration,
             secret: self.traits.secret(&path),
+            role: self.role(field, &path),
             hidden: field.hidden,
             about: field.about.clone(),
             entity: field.entity.clone(),
             path,
+        }
+    }
+
+    fn role(&self, field: &SchemaField, path: &str) -> Role {
+        if let Some(payload) = self.traits.payload(path) {
+            return Role::Payload(payload);
+        }
+        match (&field.ty, field.entity.as_deref()) {
+            (TypeName::Primitive(Primitive::String), Some("topicName")) => Role::Topic,
+            (TypeName::Primitive(Primitive::Uuid), _) if &*field.name == "TopicId" => Role::TopicId,
+            (TypeName::Primitive(Primitive::String), _) if field.name.eq_ignore_ascii_case("ProtocolType") => {
+                Role::ProtocolType
+            }
+            _ => Role::None,
         }
     }
 

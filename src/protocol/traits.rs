@@ -1,5 +1,6 @@
 //! What is known of a field beside its schema: the names of its codes, whether it is a secret.
 
+use super::payload::Payload;
 use super::schema::TypeName;
 
 /// Index of an enumeration among the [`Enumerations`](super::Enumerations).
@@ -24,4 +25,6 @@ pub(super) trait FieldTraits {
     fn enumeration(&self, path: &str, name: &str, ty: &TypeName) -> Option<EnumerationId>;
     /// Whether the field is a secret.
     fn secret(&self, path: &str) -> Secret;
+    /// The schema of the field's bytes.
+    fn payload(&self, path: &str) -> Option<Payload>;
 }

@@ -1,0 +1,239 @@
+//! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
+
+use super::fit::{RequestHead, fit_request};
+use super::walk::{Halt, Step, Walk};
+use super::{Opening, Part, Place, Scope, Span, Value, Visitor};
+use crate::protocol::{Catalog, Field, Kind, Payload, Plan, Prefix, Role, TopicFormat, Type};
+use crate::wire::{self, Bytes};
+
+/// What was met that decides what comes behind it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Context {
+    /// The format of the records of the topic that was named last.
+    pub(super) topic: Option<TopicFormat>,
+    /// Whether the group's protocol type is the one of a rule: the rules know few, so the first letters will do.
+    protocol_type: ProtocolType,
+}
+
+/// A group's protocol type, as far as it fits; all that rules name do.
+type ProtocolType = arrayvec::ArrayString<32>;
+
+impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
+    /// A field that says something about what comes behind it, or holds a payload. Whether it was told in place of its
+    /// plain value.
+    pub(super) fn special(&mut self, field: &'p Field, value: Value<'_>, at: Span, opening: Opening<'p>) -> bool {
+        let catalog = opening.catalog;
+        match (field.role, value) {
+            (Role::Topic, Value::String(name)) => self.context.topic = name.and_then(|name| catalog.topic_format(name)),
+            (Role::TopicId, Value::Uuid(id)) => self.context.topic = catalog.topic_id_format(id),
+            (Role::ProtocolType, Value::String(name)) => {
+                let name = name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
+                self.context.protocol_type = ProtocolType::from(name).unwrap_or_default();
+            }
+            (Role::Payload(payload), Value::Bytes(Some(bytes))) => {
+                return self.payload_field(field, payload, bytes, at, opening);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn payload_field(
+        &mut self,
+        field: &'p Field,
+        payload: Payload,
+        bytes: &[u8],
+        at: Span,
+        opening: Opening<'p>,
+    ) -> bool {
+        let applies = payload.protocol_type.is_none_or(|name| name == &*self.context.protocol_type);
+        if !applies || bytes.is_empty() {
+            return false;
+        }
+        let content = if payload.schema == Payload::REQUEST {
+            RequestHead::read(bytes)
+                .map(|head| fit_request(opening.catalog, head.key, head.version, bytes, false, 0).reading)
+                .and_then(|reading| Some(Content::Request(reading.header?, reading.body?)))
+        } else {
+            plan_in_front(opening.catalog, payload.schema, bytes).map(Content::Payload)
+        };
+        content.is_some_and(|content| {
+            self.nested(Place::Field(field), bytes, at, content);
+            true
+        })
+    }
+
+    /// Walks bytes that lie in a field, with the field's length in front where that is a part of the field.
+    fn nested(&mut self, place: Place<'p>, bytes: &[u8], at: Span, content: Content<'p>) {
+        let name = content.plan();
+        let length = bytes.len() as u32;
+        let start = at.end() - length;
+        self.visitor.enter(Scope::Payload(place, name), at.start);
+        self.visitor.payload(place, bytes);
+        if start > at.start {
+            let compact = matches!(place.ty(), Type::CompactBytes);
+            self.visitor.part(Part::ByteLength { length, compact }, Span { len: start - at.start, ..at });
+        }
+        let mut inside = Bytes::at(bytes, start);
+        let complete = std::mem::replace(&mut self.complete, true);
+        let outer = std::mem::take(&mut self.context);
+        if self.push(place, start).is_ok() {
+            let step = match content {
+                Content::Payload(plan) => self.payload_members(&mut inside, plan),
+                Content::Request(header, body) => {
+                    let step = self.header(&mut inside, crate::protocol::Side::Request, header);
+                    step.map(|()| self.body(&mut inside, body))
+                }
+            };
+            if step.is_ok() {
+                self.rest(&mut inside, Part::Trailing);
+            }
+            self.trail.pop();
+        }
+        self.rest(&mut inside, Part::Undecoded);
+        self.context = outer;
+        self.complete = complete;
+        self.visitor.leave(Scope::Payload(place, name), inside.offset());
+    }
+
+    fn payload_members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+        self.prefix(input, plan)?;
+        self.members(input, plan, plan.top())
+    }
+
+    /// The key of a record, opened where the topic or the batch says what it is. Gives the schema of the value.
+    pub(super) fn record_key(
+        &mut self,
+        field: &'p Field,
+        bytes: &[u8],
+        at: Span,
+        is_control: bool,
+        opening: Opening<'p>,
+    ) -> ValueSchema<'p> {
+        let catalog = opening.catalog;
+        let unopened = |walk: &mut Self| walk.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at);
+        if is_control {
+            let Some(plan) = catalog.plan("ControlRecordTypeSchema", 0) else { return ValueSchema::Unknown };
+            self.nested(Place::Field(field), bytes, at, Content::Payload(plan));
+            let code = bytes.get(2..).and_then(<[u8]>::first_chunk).map(|code| i16::from_be_bytes(*code));
+            return code.and_then(|code| catalog.control_schema(code)).map_or(ValueSchema::Unknown, ValueSchema::Name);
+        }
+        match self.context.topic {
+            Some(TopicFormat::Coordinator(module)) => {
+                let record_type = bytes.first_chunk().map(|code| i16::from_be_bytes(*code));
+                let schema = |kind| record_type.and_then(|code| catalog.stored(module, kind, code));
+                let key = schema(Kind::CoordinatorKey).and_then(|schema| catalog.plan(&schema.name, schema.valid.last));
+                match key {
+                    Some(plan) => self.nested(Place::Field(field), bytes, at, Content::Payload(plan)),
+                    None => unopened(self),
+                }
+                schema(Kind::CoordinatorValue).map_or(ValueSchema::Unknown, |schema| ValueSchema::Name(&schema.name))
+            }
+            Some(TopicFormat::Metadata(module)) => {
+                unopened(self);
+                ValueSchema::Metadata(module)
+            }
+            None => {
+                unopened(self);
+                ValueSchema::Unknown
+            }
+        }
+    }
+
+    /// The value of a record, opened where its key or topic says what it is.
+    pub(super) fn record_value(
+        &mut self,
+        field: &'p Field,
+        bytes: &[u8],
+        at: Span,
+        schema: ValueSchema<'p>,
+        opening: Opening<'p>,
+    ) {
+        let catalog = opening.catalog;
+        let plan = match schema {
+            ValueSchema::Unknown => None,
+            ValueSchema::Name(name) => plan_in_front(catalog, name, bytes),
+            ValueSchema::Metadata(module) => {
+                let schema = metadata_type(bytes).and_then(|code| catalog.stored(module, Kind::Metadata, code));
+                schema.and_then(|schema| plan_in_front(catalog, &schema.name, bytes))
+            }
+        };
+        match plan {
+            Some(plan) => self.nested(Place::Field(field), bytes, at, Content::Payload(plan)),
+            None => self.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at),
+        }
+    }
+}
+
+/// What a payload is.
+#[derive(Clone, Copy)]
+enum Content<'p> {
+    Payload(&'p Plan),
+    Request(&'p Plan, &'p Plan),
+}
+
+impl<'p> Content<'p> {
+    /// The plan that gives the payload its name.
+    fn plan(self) -> &'p Plan {
+        match self {
+            Self::Payload(plan) | Self::Request(_, plan) => plan,
+        }
+    }
+}
+
+/// What is known of a record's value from its key and topic.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ValueSchema<'p> {
+    Unknown,
+    Name(&'p str),
+    /// The value says itself which record type of a part of Kafka it is.
+    Metadata(&'static str),
+}
+
+/// The record type of a metadata log's value.
+fn metadata_type(bytes: &[u8]) -> Option<i16> {
+    let (rest, _frame_version) = wire::uvarint(Bytes::new(bytes)).ok()?;
+    let (_, record_type) = wire::uvarint(rest).ok()?;
+    i16::try_from(record_type).ok()
+}
+
+/// The plan for the version that a payload says in front: in its prefix, or in its first field where that is it.
+/// `None` where the version is not known.
+pub fn plan_in_front<'p>(catalog: &'p Catalog, name: &str, bytes: &[u8]) -> Option<&'p Plan> {
+    let newest = catalog.plan(name, catalog.versions(name).last)?;
+    let version = match version_in_front(newest, bytes) {
+        Ok(Some(version)) => i16::try_from(version).ok()?,
+        Ok(None) => return Some(newest),
+        Err(Halt) => return None,
+    };
+    catalog.plan(name, version)
+}
+
+/// The version that a payload says in front, where its kind has one.
+fn version_in_front(plan: &Plan, bytes: &[u8]) -> Result<Option<i64>, Halt> {
+    let mut input = Bytes::new(bytes);
+    match plan.prefix() {
+        // A record type is no version; keys have version 0.
+        Prefix::Int16("record_type") => Ok(Some(0)),
+        Prefix::Int16(_) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(|_| Halt),
+        Prefix::Uvarints(names) => {
+            let mut last = None;
+            for _ in names {
+                let (rest, value) = wire::uvarint(input).map_err(|_| Halt)?;
+                input = rest;
+                last = Some(i64::from(value));
+            }
+            Ok(last)
+        }
+        // Kafka Streams and KRaft's control records have the version as their first field.
+        Prefix::None => match plan.untagged(plan.top()).first().filter(|field| field.key() == "version") {
+            Some(field) if field.ty == Type::Int32 => {
+                wire::int32(input).map(|(_, version)| Some(version.into())).map_err(|_| Halt)
+            }
+            Some(field) if field.ty == Type::Int16 => {
+                wire::int16(input).map(|(_, version)| Some(version.into())).map_err(|_| Halt)
+            }
+            _ => Ok(None),
+        },
+    }
+}
