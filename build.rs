@@ -1,13 +1,23 @@
-//! Lists the files of `schemas/messages` so that they are embedded: adding a message is adding a file.
+//! Lists the files of `schemas/messages` and `schemas/layouts` so that they are embedded: adding a message is adding a
+//! file.
 
 use std::{env, fmt::Write, fs, io, path::Path};
 
 fn main() -> io::Result<()> {
     let root = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let folder = Path::new(&root).join("schemas/messages");
-    println!("cargo:rerun-if-changed=schemas/messages");
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    for folder in ["messages", "layouts"] {
+        println!("cargo:rerun-if-changed=schemas/{folder}");
+        let table = table(&Path::new(&root).join("schemas").join(folder))?;
+        fs::write(Path::new(&out).join(format!("{folder}.rs")), table)?;
+    }
+    Ok(())
+}
+
+/// Rust source of a list of names and texts.
+fn table(folder: &Path) -> io::Result<String> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(&folder)? {
+    for entry in fs::read_dir(folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if let Some(stem) = name.strip_suffix(".json") {
             names.push(stem.to_owned());
@@ -21,6 +31,5 @@ fn main() -> io::Result<()> {
         let _ = writeln!(table, "    ({name:?}, include_str!({:?})),", path.display().to_string());
     }
     table.push(']');
-    let out = env::var("OUT_DIR").unwrap_or_default();
-    fs::write(Path::new(&out).join("messages.rs"), table)
+    Ok(table)
 }

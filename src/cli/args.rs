@@ -177,23 +177,38 @@ pub(crate) enum LayoutFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
     /// All messages that are known, a line each
-    List,
-    /// A message's schema, with since and until when each version lived
+    List {
+        /// Only those whose name, module, kind or key is (or has in it) this word
+        word: Option<String>,
+    },
+    /// A message's schema, with since and until when each version lived; the codes of an enumeration
     Show {
-        /// The message's name (`MetadataRequest`) or an API's (`Metadata`)
+        /// The name of a message (`MetadataRequest`), an API (`Metadata`) or an enumeration (`ErrorCode`, `errors`)
         name: String,
         /// Only the fields of this version
         #[arg(long)]
         version: Option<i16>,
+        /// Print it in Kafka's JSON notation
+        #[arg(long)]
+        json: bool,
     },
     /// What differs between two versions, drafts or releases
+    #[command(after_help = DIFF_EXAMPLES)]
     Diff {
-        /// A message's name, `NAME:VERSION`, or a schema file
-        left: String,
-        /// The same
-        right: Option<String>,
+        /// Names of messages or APIs (`NAME` or `NAME:VERSION`), schema files (drafts), folders of them (releases);
+        /// a file or folder alone is compared with what is known
+        #[arg(required = true, num_args = 1..=3, value_name = "WHAT")]
+        what: Vec<String>,
     },
 }
+
+const DIFF_EXAMPLES: &str = "Examples:
+  kafkascope schema diff Metadata 11 12                        two versions, request and response
+  kafkascope schema diff MetadataRequest:9 MetadataRequest:12  the same, only the request
+  kafkascope schema diff draft.json DescribeClusterResponse    a draft with what was released
+  kafkascope schema diff revision-9.json revision-10.json      two drafts
+  kafkascope schema diff kafka/clients/src/main/resources/common/message
+                                                               what is known with a newer release";
 
 /// Puts the default command in front of a bare file name, so that `kafkascope FILE` works.
 pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

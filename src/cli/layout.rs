@@ -1,9 +1,97 @@
 //! `kafkascope layout`: the reference page of a message.
 
+use std::io::Write;
+
+use anyhow::bail;
+
 use super::End;
-use super::args::{Common, LayoutArgs};
+use super::args::{Common, LayoutArgs, LayoutFormat};
+use super::nearest::did_you_mean;
+use crate::output::grid::write_hex;
+use crate::output::page::{Page, PageOptions, write_page};
+use crate::output::tree_text::TreeOptions;
+use crate::protocol::{Api, Catalog, Side, Versions};
 
 pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
-    let _ = (layout, super::catalog(common)?, super::output(common)?, super::is_coloured(common));
+    let catalog = super::catalog(common)?;
+    let (api, named_side) = find(&catalog, &layout.api)?;
+    let side = match (layout.request, layout.response) {
+        (true, _) => Some(Side::Request),
+        (_, true) => Some(Side::Response),
+        _ => named_side,
+    };
+    let version = version(&catalog, api, layout.version)?;
+    let Some(page) = Page::new(&catalog, api, version) else {
+        bail!("cannot lay out {} v{version}: its request or its response is not known", api.name);
+    };
+    let mut text = String::new();
+    match layout.format {
+        LayoutFormat::Text => {
+            let tree = TreeOptions { verbose: common.verbose };
+            let options = PageOptions { side, paint: super::paint(common), width: super::text_width(common), tree };
+            write_page(&mut text, &catalog, &page, options);
+        }
+        LayoutFormat::Hex => {
+            for each in [Side::Request, Side::Response].into_iter().filter(|each| side.is_none_or(|only| only == *each))
+            {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                write_hex(&mut text, &page.half(each).frame);
+            }
+        }
+    }
+    let mut out = super::output(common)?;
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
     Ok(End::Done)
+}
+
+/// The API of a name or key; the name of one of its messages says which half is meant.
+fn find<'c>(catalog: &'c Catalog, word: &str) -> anyhow::Result<(&'c Api, Option<Side>)> {
+    if let Some(api) = catalog.api_named(word) {
+        return Ok((api, None));
+    }
+    for api in catalog.apis() {
+        for side in [Side::Request, Side::Response] {
+            if catalog.api_schema_name(api.key, side).is_some_and(|name| name.eq_ignore_ascii_case(word)) {
+                return Ok((api, Some(side)));
+            }
+        }
+    }
+    if let Some(schema) = catalog.schema(word) {
+        bail!(
+            "{} is not an API, but a structure of kind {}; try: kafkascope schema show {}",
+            schema.name,
+            schema.kind.word(),
+            schema.name
+        );
+    }
+    let apis = catalog.apis();
+    let hint = did_you_mean(word, apis.iter().map(|api| api.name.as_str()));
+    bail!("no API is called {word:?}{hint} (all of them: kafkascope schema list)")
+}
+
+/// The version that was asked for, or else the newest one.
+fn version(catalog: &Catalog, api: &Api, wanted: Option<i16>) -> anyhow::Result<i16> {
+    let of = |side| catalog.api_schema_name(api.key, side);
+    let (Some(request), Some(response)) = (of(Side::Request), of(Side::Response)) else {
+        bail!("cannot lay out {}: only one half of it is known", api.name);
+    };
+    let known = catalog.versions(request).intersect(catalog.versions(response));
+    let newest = catalog.current_versions(request).intersect(catalog.current_versions(response)).last;
+    match wanted {
+        None => Ok(if known.contains(newest) { newest } else { known.last }),
+        Some(version) if known.contains(version) => Ok(version),
+        Some(version) => bail!("{} has no version {version}; known are {}", api.name, spoken(known)),
+    }
+}
+
+/// `version 0`, `versions 0-4`, `no versions`.
+fn spoken(versions: Versions) -> String {
+    match versions {
+        _ if versions.is_empty() => "no versions".to_owned(),
+        Versions { first, last } if first == last => format!("version {first}"),
+        _ => format!("versions {versions}"),
+    }
 }

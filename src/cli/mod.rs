@@ -5,6 +5,7 @@ mod explain;
 mod export;
 mod input;
 mod layout;
+mod nearest;
 mod schema;
 mod show;
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
+use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
 
@@ -90,6 +92,20 @@ fn is_coloured(common: &Common) -> bool {
             !unwanted && common.output.is_none() && io::stdout().is_terminal()
         }
     }
+}
+
+fn paint(common: &Common) -> Paint {
+    Paint { coloured: is_coloured(common) }
+}
+
+/// How wide text may be: `COLUMNS`, the terminal, or 100 columns where results go elsewhere.
+fn text_width(common: &Common) -> usize {
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<u16>().ok());
+    let of_terminal = || {
+        let is_shown = common.output.is_none() && io::stdout().is_terminal();
+        terminal_size::terminal_size().filter(|_| is_shown).map(|(width, _)| width.0)
+    };
+    usize::from(wanted.or_else(of_terminal).unwrap_or(100)).clamp(40, 200)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

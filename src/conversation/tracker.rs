@@ -1,7 +1,8 @@
 //! All connections of a capture, and what is decided about each.
 
-use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::judge::{Verdict, frame_size, judge};
 use super::line::{Line, Piece};

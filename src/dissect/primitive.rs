@@ -26,6 +26,9 @@ pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
         Type::CompactBytes => map(wire::sized(input, wire::length_compact), Value::Bytes),
         Type::Records => map(wire::sized(input, wire::length32), Value::Records),
         Type::CompactRecords => map(wire::sized(input, wire::length_compact), Value::Records),
+        Type::Varint => map(wire::varint(input), |number| Value::Int(number.into())),
+        Type::Varlong => map(wire::varlong(input), Value::Int),
+        Type::Raw => map(wire::take(input, input.len()), |bytes| Value::Bytes(Some(bytes))),
         Type::Struct(_) | Type::Array(_) | Type::CompactArray(_) => Ok((input, Value::NullStruct)),
     }
 }

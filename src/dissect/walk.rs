@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use arrayvec::ArrayVec;
 use nom::Err;
 
 use super::primitive::primitive;
@@ -69,6 +70,9 @@ struct Halt;
 
 type Step = Result<(), Halt>;
 
+/// Fields and elements inside of each other, as deep as paths go; plans end before that.
+const MAX_DEPTH: usize = 64;
+
 struct Walk<'w, 'p, V> {
     visitor: &'w mut V,
     /// Whether all bytes of what is walked are there, so that a count can be held against them.
@@ -76,7 +80,7 @@ struct Walk<'w, 'p, V> {
     /// How many bytes at the end of the frame the capture lacks.
     missing: u32,
     /// The fields and elements that are being walked, for the paths of faults.
-    trail: Vec<Place<'p>>,
+    trail: ArrayVec<Place<'p>, MAX_DEPTH>,
     outcome: Outcome,
     in_header: bool,
 }
@@ -87,7 +91,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             visitor,
             complete: missing == 0,
             missing,
-            trail: Vec::new(),
+            trail: ArrayVec::new(),
             outcome: Outcome::default(),
             in_header: false,
         }

@@ -27,10 +27,12 @@ fn datum(plan: &Plan, ty: Type) -> Datum {
     match ty {
         Type::Bool => Datum::Bool(false),
         Type::Int8 | Type::Int16 | Type::Uint16 | Type::Int32 | Type::Uint32 | Type::Int64 => Datum::Int(0),
+        // Layouts are not written from instances; `RecordBatch` does that.
+        Type::Varint | Type::Varlong => Datum::Int(0),
         Type::Float64 => Datum::Float(0.0),
         Type::Uuid => Datum::Uuid([0; 16]),
         Type::String | Type::CompactString => Datum::String(Some(Vec::new())),
-        Type::Bytes | Type::CompactBytes => Datum::Bytes(Some(Vec::new())),
+        Type::Bytes | Type::CompactBytes | Type::Raw => Datum::Bytes(Some(Vec::new())),
         Type::Records | Type::CompactRecords if is_before_batches(plan) => Datum::Records(Some(Vec::new())),
         Type::Records | Type::CompactRecords => Datum::Records(Some(RecordBatch::default().encode())),
         Type::Struct(id) => Datum::Struct(Some(instance(plan, plan.structure(id)))),

@@ -96,13 +96,13 @@ impl<F: FnMut() -> u64> Generator<'_, F> {
             Type::Int8 => Datum::Int(self.integer(8)),
             Type::Int16 => Datum::Int(self.integer(16)),
             Type::Uint16 => Datum::Int(self.integer(16) & 0xffff),
-            Type::Int32 => Datum::Int(self.integer(32)),
+            Type::Int32 | Type::Varint => Datum::Int(self.integer(32)),
             Type::Uint32 => Datum::Int(self.integer(32) & 0xffff_ffff),
-            Type::Int64 => Datum::Int(self.integer(64)),
+            Type::Int64 | Type::Varlong => Datum::Int(self.integer(64)),
             Type::Float64 => Datum::Float(self.float()),
             Type::Uuid => Datum::Uuid(self.uuid()),
             Type::String | Type::CompactString => Datum::String(self.nullable(nullable, Self::text)),
-            Type::Bytes | Type::CompactBytes => Datum::Bytes(self.nullable(nullable, Self::bytes)),
+            Type::Bytes | Type::CompactBytes | Type::Raw => Datum::Bytes(self.nullable(nullable, Self::bytes)),
             Type::Records | Type::CompactRecords => Datum::Records(self.nullable(nullable, Self::records)),
             Type::Struct(id) => {
                 Datum::Struct(self.nullable(nullable, |own| own.instance(plan.structure(id), depth + 1)))

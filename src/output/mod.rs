@@ -1,8 +1,13 @@
 //! Trees and messages as text, JSON and other formats.
 
 pub mod describe;
+pub mod grid;
 pub mod json;
 pub mod list;
 pub mod ndjson;
+pub mod page;
+pub mod paint;
+pub mod schema_text;
+pub mod table;
 pub mod tree_json;
 pub mod tree_text;

@@ -20,6 +20,8 @@ use super::traits::{EnumerationId, FieldTraits, Secret};
 
 /// Name and text of every embedded schema file, by name.
 static MESSAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/messages.rs"));
+/// The same of what Kafka has no schema files for.
+static LAYOUTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/layouts.rs"));
 static ENUMERATIONS: &str = include_str!("../../schemas/enumerations.json");
 static ABOUT: &str = include_str!("../../schemas/about.json");
 static VERSIONS: &str = include_str!("../../schemas/versions.tsv");
@@ -130,6 +132,10 @@ impl Catalog {
                 catalog.add(name, kind, api_key, None, layer);
             }
         }
+        for (name, text) in LAYOUTS {
+            let layer = Layer::new(format!("schemas/layouts/{name}.json"), Cow::Borrowed(text));
+            catalog.add(name, Kind::Layout, None, None, layer);
+        }
         catalog.releases = releases;
         catalog
     }
@@ -137,12 +143,7 @@ impl Catalog {
     /// Lays the schema files of a folder (and of the folders in it) over what is known. A message keeps the versions
     /// that its new file does not have; a file without versions (a removed message) changes nothing.
     pub fn overlay(&mut self, folder: &Path) -> Result<(), OverlayError> {
-        let mut files = Vec::new();
-        json_files(folder, &mut files, 0)?;
-        if files.is_empty() {
-            return Err(OverlayError::Empty { path: folder.to_owned() });
-        }
-        for path in files {
+        for path in schema_files(folder)? {
             let text =
                 fs::read_to_string(&path).map_err(|source| OverlayError::Unreadable { path: path.clone(), source })?;
             self.overlay_text(&path.display().to_string(), text)?;
@@ -389,6 +390,13 @@ impl Layer {
 
 /// Folders inside of folders, as far as they are searched.
 const MAX_FOLDERS: u32 = 8;
+
+/// The schema files of a folder and of the folders in it, in order; a file is its own only one.
+pub fn schema_files(folder: &Path) -> Result<Vec<PathBuf>, OverlayError> {
+    let mut files = Vec::new();
+    json_files(folder, &mut files, 0)?;
+    if files.is_empty() { Err(OverlayError::Empty { path: folder.to_owned() }) } else { Ok(files) }
+}
 
 fn json_files(folder: &Path, files: &mut Vec<PathBuf>, depth: u32) -> Result<(), OverlayError> {
     let unreadable = |source| OverlayError::Unreadable { path: folder.to_owned(), source };

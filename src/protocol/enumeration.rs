@@ -127,7 +127,8 @@ impl Enumerations {
         Some(text)
     }
 
-    pub(super) fn of_field(&self, path: &str, name: &str, ty: &TypeName) -> Option<EnumerationId> {
+    /// The enumeration that a field carries: by its path `Message.Field.Field`, else by its name and type.
+    pub fn of_field(&self, path: &str, name: &str, ty: &TypeName) -> Option<EnumerationId> {
         let mut element = ty;
         while let TypeName::Array(inner) = element {
             element = inner;

@@ -6,6 +6,8 @@
 
 mod about;
 mod catalog;
+mod check;
+pub mod diff;
 mod enumeration;
 mod header;
 mod parse;
@@ -15,7 +17,7 @@ mod schema;
 mod traits;
 
 pub use about::Glossary;
-pub use catalog::{Api, Catalog, OverlayError, Side};
+pub use catalog::{Api, Catalog, OverlayError, Side, schema_files};
 pub use enumeration::{Code, Enumeration, Enumerations};
 pub use parse::{SchemaError, parse_schema};
 pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, Type};

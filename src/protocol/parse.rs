@@ -1,5 +1,5 @@
 //! Schema files: JSON with comments in Kafka's notation, read with all the liberties that Kafka's own files and the
-//! drafts of proposals take (comments anywhere, keys in any order, numbers in quotes, a stray brace at the end).
+//! drafts of proposals take (comments anywhere, keys in any order, numbers in quotes, stray brackets at the end).
 
 use std::fmt;
 
@@ -9,6 +9,7 @@ use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use thiserror::Error;
 
+use super::check::{MAX_FIELDS, is_small};
 use super::schema::{Kind, Schema, SchemaField, SchemaStruct, TypeName, Versions};
 
 /// What is wrong with a schema file, and where.
@@ -35,7 +36,11 @@ pub fn parse_schema(file: &str, text: &str) -> Result<Schema, SchemaError> {
     for key in ["fields", "commonStructs"] {
         reader.collect_structs(&object, key, 0);
     }
-    reader.schema(&object)
+    let schema = reader.schema(&object)?;
+    if is_small(&schema) {
+        return Ok(schema);
+    }
+    Err(reader.wrong(object.range, format!("the message has more than {MAX_FIELDS} fields, with those of its structs")))
 }
 
 struct Reader<'a> {
@@ -56,11 +61,11 @@ impl<'a> Reader<'a> {
         match parse_to_ast(text, &CollectOptions::default(), &options) {
             Ok(parsed) => parsed.value.ok_or_else(|| self.wrong(Range::new(0, 0), "the file is empty")),
             Err(error) => {
-                // One of Kafka's own files (DescribeProducersRequest of 2.8) has a brace too many at its end.
+                // One of Kafka's own files (DescribeProducersRequest of 2.8) has brackets too many at its end.
                 let start = error.range().start;
                 let rest = text.get(start..).unwrap_or_default();
                 if matches!(error.kind(), ParseErrorKind::MultipleRootJsonValues | ParseErrorKind::UnexpectedCloseBrace)
-                    && rest.trim() == "}"
+                    && matches!(&*rest.split_whitespace().collect::<String>(), "}" | "]}")
                     && let Some(whole) = text.get(..start)
                 {
                     return self.root(whole);
@@ -82,7 +87,7 @@ impl<'a> Reader<'a> {
     }
 
     fn schema(&self, object: &Object<'a>) -> Read<Schema> {
-        let name: Box<str> = self.text_of(object, "name")?.into();
+        let name = self.name(object, "name")?;
         let kind = match object.get("type") {
             None => Kind::Data,
             Some(property) => {
@@ -92,6 +97,10 @@ impl<'a> Reader<'a> {
             }
         };
         let valid = self.versions(object, "validVersions")?.ok_or_else(|| self.missing(object, "validVersions"))?;
+        if let (i16::MAX, Some(property)) = (valid.last, object.get("validVersions")) {
+            let problem = format!("validVersions is \"{valid}\"; the newest version must be named, as in \"0-3\"");
+            return Err(self.wrong(property.value.range(), problem));
+        }
         Ok(Schema {
             kind,
             api_key: self.integer::<i16>(object, "apiKey")?,
@@ -108,7 +117,7 @@ impl<'a> Reader<'a> {
     fn shared(&self, value: &Value<'a>) -> Read<SchemaStruct> {
         let object = self.object(value)?;
         Ok(SchemaStruct {
-            name: self.text_of(object, "name")?.into(),
+            name: self.name(object, "name")?,
             versions: self.versions(object, "versions")?.unwrap_or(Versions::ALL),
             fields: self.list(object, "fields", |value| self.field(value))?,
         })
@@ -127,16 +136,9 @@ impl<'a> Reader<'a> {
         if !tagged.is_empty() && tag.is_none() {
             return Err(self.missing(object, "tag"));
         }
-        let ty = TypeName::of(&self.text_of(object, "type")?);
-        if let (Some(name), Some(property)) = (ty.struct_name(), object.get("type"))
-            && !self.structs.iter().any(|known| known == name)
-        {
-            return Err(
-                self.wrong(property.value.range(), format!("{name:?} is neither a type nor a struct of this message"))
-            );
-        }
+        let ty = self.ty(object)?;
         Ok(SchemaField {
-            name: self.text_of(object, "name")?.into(),
+            name: self.name(object, "name")?,
             ty,
             versions,
             nullable: self.versions(object, "nullableVersions")?.unwrap_or(Versions::NONE),
@@ -148,8 +150,24 @@ impl<'a> Reader<'a> {
             map_key: self.flag(object, "mapKey")?,
             entity: self.optional_text(object, "entityType")?,
             about: self.optional_text(object, "about")?,
+            json: self.optional_text(object, "json")?,
+            hidden: self.flag(object, "hidden")?,
             fields: self.list(object, "fields", |value| self.field(value))?,
         })
+    }
+
+    fn ty(&self, object: &Object<'a>) -> Read<TypeName> {
+        let word = self.text_of(object, "type")?;
+        let at = object.get("type").map_or(object.range, |property| property.value.range());
+        if word.starts_with(&"[]".repeat(MAX_DEPTH)) {
+            return Err(self.wrong(at, "arrays of arrays without end"));
+        }
+        let ty = TypeName::of(&word);
+        let Some(name) = ty.struct_name() else { return Ok(ty) };
+        if is_name(name) && self.structs.iter().any(|known| known == name) {
+            return Ok(ty);
+        }
+        Err(self.wrong(at, format!("{name:?} is neither a type nor a struct of this message")))
     }
 
     /// `null` without quotes means that there is no default; only the string `"null"` makes null the default.
@@ -186,6 +204,16 @@ impl<'a> Reader<'a> {
     fn text_of(&self, object: &Object<'a>, key: &str) -> Read<String> {
         let property = object.get(key).ok_or_else(|| self.missing(object, key))?;
         self.text(&property.value)
+    }
+
+    /// A name: it goes into JSON keys and onto terminals as it is.
+    fn name(&self, object: &Object<'a>, key: &str) -> Read<Box<str>> {
+        let name = self.text_of(object, key)?;
+        if is_name(&name) {
+            return Ok(name.into());
+        }
+        let at = object.get(key).map_or(object.range, |property| property.value.range());
+        Err(self.wrong(at, format!("{name:?} is not a name; expected letters, digits and _")))
     }
 
     fn optional_text(&self, object: &Object<'a>, key: &str) -> Read<Option<Box<str>>> {
@@ -246,4 +274,9 @@ impl<'a> Reader<'a> {
             problem: problem.to_string(),
         }
     }
+}
+
+fn is_name(text: &str) -> bool {
+    let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts_well && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }

@@ -65,6 +65,8 @@ pub struct Field {
     pub enumeration: Option<EnumerationId>,
     /// Whether the value is withheld from what is shown.
     pub secret: Secret,
+    /// Whether JSON leaves it out.
+    pub hidden: bool,
     /// The explanation that stands in the schema file itself.
     pub about: Option<Box<str>>,
     /// What the value refers to, as in `topicName`.
@@ -139,6 +141,9 @@ pub enum Type {
     CompactBytes,
     Records,
     CompactRecords,
+    Varint,
+    Varlong,
+    Raw,
     Struct(StructId),
     Array(ElementId),
     CompactArray(ElementId),
@@ -158,7 +163,9 @@ impl Type {
             Self::Float64 => "float64",
             Self::Uuid => "uuid",
             Self::String | Self::CompactString => "string",
-            Self::Bytes | Self::CompactBytes => "bytes",
+            Self::Bytes | Self::CompactBytes | Self::Raw => "bytes",
+            Self::Varint => "varint",
+            Self::Varlong => "varlong",
             Self::Records | Self::CompactRecords => "records",
             Self::Struct(_) => "struct",
             Self::Array(_) | Self::CompactArray(_) => "array",
@@ -230,15 +237,18 @@ impl Plan {
             Kind::CoordinatorKey => Prefix::Int16("record_type"),
             Kind::CoordinatorValue => Prefix::Int16("version"),
             Kind::Data if VERSIONED_DATA.contains(&&*self.name) => Prefix::Int16("version"),
-            Kind::Data | Kind::Request | Kind::Response | Kind::Header => Prefix::None,
+            Kind::Data | Kind::Request | Kind::Response | Kind::Header | Kind::Layout => Prefix::None,
         }
     }
 
     /// The least number of bytes that a value takes.
     pub fn min_size(&self, ty: Type) -> u32 {
         match ty {
+            Type::Raw => 0,
             Type::Bool
             | Type::Int8
+            | Type::Varint
+            | Type::Varlong
             | Type::CompactString
             | Type::CompactBytes
             | Type::CompactRecords
@@ -341,15 +351,16 @@ impl<T: FieldTraits> Builder<'_, T> {
         let ty = self.resolve(field, &field.ty, compact, &path, enumeration, depth);
         Field {
             name: field.name.clone(),
-            json_key: format!("\"{}\":", json_name(&field.name)).into(),
+            json_key: format!("\"{}\":", field.json.as_deref().unwrap_or(&json_name(&field.name))).into(),
             ty,
             type_name: field.ty.to_string().into(),
             nullable,
             tag,
             declared,
-            default_json: tag.map(|_| self.default_json(field, nullable, 0).into()),
+            default_json: tag.map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
             enumeration,
             secret: self.traits.secret(&path),
+            hidden: field.hidden,
             about: field.about.clone(),
             entity: field.entity.clone(),
             path,
@@ -371,7 +382,7 @@ impl<T: FieldTraits> Builder<'_, T> {
                 let within_itself = self.open.iter().filter(|open| *open == struct_name).count();
                 let endless =
                     depth >= MAX_DEPTH || within_itself >= MAX_WITHIN_ITSELF || self.plan.structs.len() >= MAX_STRUCTS;
-                let fields = if endless { &[] } else { members(self.schema, field, struct_name) };
+                let fields = if endless { &[] } else { self.schema.members(field) };
                 self.open.push(struct_name.clone());
                 let id = self.structure(struct_name, fields, path, depth + 1);
                 self.open.pop();
@@ -392,25 +403,27 @@ impl<T: FieldTraits> Builder<'_, T> {
     }
 
     /// The default of a field as Kafka's JSON converters would print it.
-    fn default_json(&self, field: &SchemaField, nullable: bool, depth: u32) -> String {
+    fn default_json<'f>(&'f self, field: &'f SchemaField, nullable: bool, open: &mut Vec<&'f str>) -> String {
         let default = field.default.as_deref();
         if nullable && default == Some("null") {
             return "null".to_owned();
         }
         match &field.ty {
             TypeName::Array(_) => "[]".to_owned(),
-            TypeName::Struct(_) if depth >= MAX_DEPTH => "{}".to_owned(),
+            TypeName::Struct(name) if open.contains(&&**name) => "{}".to_owned(),
             TypeName::Struct(name) => {
-                let fields = members(self.schema, field, name).iter();
+                open.push(name);
+                let fields = self.schema.members(field).iter();
                 let present = fields.filter(|inner| {
                     inner.versions.contains(self.version) && !(self.flexible && inner.tagged.contains(self.version))
                 });
                 let members: Vec<String> = present
                     .map(|inner| {
-                        let value = self.default_json(inner, inner.nullable.contains(self.version), depth + 1);
+                        let value = self.default_json(inner, inner.nullable.contains(self.version), open);
                         format!("\"{}\":{value}", json_name(&inner.name))
                     })
                     .collect();
+                open.pop();
                 format!("{{{}}}", members.join(","))
             }
             TypeName::Primitive(primitive) => primitive_default(*primitive, default),
@@ -425,24 +438,6 @@ fn json_name(name: &str) -> String {
         first.make_ascii_lowercase();
     }
     key
-}
-
-/// The fields of the struct that a field's type names: described in the field, shared, or described in another field.
-fn members<'s>(schema: &'s Schema, field: &'s SchemaField, name: &str) -> &'s [SchemaField] {
-    fn search<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
-        fields.iter().find_map(|field| {
-            let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
-            if own { Some(field.fields.as_slice()) } else { search(&field.fields, name) }
-        })
-    }
-    if !field.fields.is_empty() {
-        return &field.fields;
-    }
-    let shared = schema.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
-    shared
-        .or_else(|| search(&schema.fields, name))
-        .or_else(|| schema.common.iter().find_map(|shared| search(&shared.fields, name)))
-        .unwrap_or_default()
 }
 
 fn primitive_type(primitive: Primitive, compact: bool) -> Type {
@@ -462,6 +457,9 @@ fn primitive_type(primitive: Primitive, compact: bool) -> Type {
         (Primitive::Bytes, true) => Type::CompactBytes,
         (Primitive::Records, false) => Type::Records,
         (Primitive::Records, true) => Type::CompactRecords,
+        (Primitive::Varint, _) => Type::Varint,
+        (Primitive::Varlong, _) => Type::Varlong,
+        (Primitive::Raw, _) => Type::Raw,
     }
 }
 
@@ -471,8 +469,8 @@ fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
         Primitive::Bool => (text == "true").to_string(),
         Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
         Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
-        Primitive::String => format!("\"{text}\""),
-        Primitive::Bytes | Primitive::Records => "\"\"".to_owned(),
+        Primitive::String => serde_json::Value::from(text).to_string(),
+        Primitive::Bytes | Primitive::Records | Primitive::Raw => "\"\"".to_owned(),
         _ => {
             let hexadecimal = text.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
             hexadecimal.or_else(|| text.parse().ok()).unwrap_or(0).to_string()

@@ -26,6 +26,52 @@ pub struct Schema {
     pub common: Vec<SchemaStruct>,
 }
 
+impl Schema {
+    /// The fields of the struct that a field's type names: described in the field, shared, or described in another
+    /// field. Empty where the type is no struct.
+    pub fn members<'s>(&'s self, field: &'s SchemaField) -> &'s [SchemaField] {
+        if !field.fields.is_empty() {
+            return &field.fields;
+        }
+        let Some(name) = field.ty.struct_name() else { return &[] };
+        let shared = self.common.iter().find(|shared| &*shared.name == name).map(|shared| shared.fields.as_slice());
+        shared
+            .or_else(|| described(&self.fields, name))
+            .or_else(|| self.common.iter().find_map(|shared| described(&shared.fields, name)))
+            .unwrap_or_default()
+    }
+
+    /// The schema as it would stand in the file of a release that supports only these versions: fields that none of
+    /// them has are left out.
+    #[must_use]
+    pub fn within(&self, versions: Versions) -> Self {
+        let valid = self.valid.intersect(versions);
+        let common = self.common.iter().filter(|shared| !shared.versions.intersect(valid).is_empty());
+        let common: Vec<SchemaStruct> = common
+            .map(|shared| SchemaStruct { fields: fields_within(&shared.fields, valid), ..shared.clone() })
+            .collect();
+        Self { valid, fields: fields_within(&self.fields, valid), common, ..self.clone() }
+    }
+}
+
+fn described<'s>(fields: &'s [SchemaField], name: &str) -> Option<&'s [SchemaField]> {
+    fields.iter().find_map(|field| {
+        let own = field.ty.struct_name() == Some(name) && !field.fields.is_empty();
+        if own { Some(field.fields.as_slice()) } else { described(&field.fields, name) }
+    })
+}
+
+fn fields_within(fields: &[SchemaField], holder: Versions) -> Vec<SchemaField> {
+    let mut kept = Vec::new();
+    for field in fields {
+        let present = field.versions.intersect(holder);
+        if !present.is_empty() {
+            kept.push(SchemaField { fields: fields_within(&field.fields, present), ..field.clone() });
+        }
+    }
+    kept
+}
+
 /// The sorts of messages that schema files describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -43,6 +89,8 @@ pub enum Kind {
     CoordinatorKey,
     /// The value of a record in a coordinator's topic; its body stands behind its version.
     CoordinatorValue,
+    /// Something that Kafka has no schema file for: record batches.
+    Layout,
 }
 
 impl Kind {
@@ -56,6 +104,7 @@ impl Kind {
             Self::Metadata => "metadata",
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
+            Self::Layout => "layout",
         }
     }
 
@@ -69,6 +118,7 @@ impl Kind {
             Self::Metadata,
             Self::CoordinatorKey,
             Self::CoordinatorValue,
+            Self::Layout,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -113,6 +163,10 @@ pub struct SchemaField {
     pub entity: Option<Box<str>>,
     /// The explanation that stands in the file; the embedded files have none.
     pub about: Option<Box<str>>,
+    /// In layouts: its name in JSON, where that is not the name in lower case.
+    pub json: Option<Box<str>>,
+    /// In layouts: whether JSON leaves it out, because what it says is worked into other fields.
+    pub hidden: bool,
     /// The fields of the struct that the field's type names, where it is described here.
     pub fields: Vec<SchemaField>,
 }
@@ -160,7 +214,8 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// The types that Kafka's notation has built in.
+/// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
+/// and bytes whose length stands in another field (`raw`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -176,11 +231,14 @@ pub enum Primitive {
     String,
     Bytes,
     Records,
+    Varint,
+    Varlong,
+    Raw,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -193,6 +251,9 @@ impl Primitive {
         Self::String,
         Self::Bytes,
         Self::Records,
+        Self::Varint,
+        Self::Varlong,
+        Self::Raw,
     ];
 
     /// The word that stands in schema files.
@@ -210,6 +271,9 @@ impl Primitive {
             Self::String => "string",
             Self::Bytes => "bytes",
             Self::Records => "records",
+            Self::Varint => "varint",
+            Self::Varlong => "varlong",
+            Self::Raw => "raw",
         }
     }
 }
@@ -239,7 +303,7 @@ impl Versions {
             return Some(Self { first: number(first)?, last: i16::MAX });
         }
         if let Some((first, last)) = word.split_once('-') {
-            return Some(Self { first: number(first)?, last: number(last)? });
+            return Some(Self { first: number(first)?, last: number(last)? }).filter(|range| !range.is_empty());
         }
         number(word).map(|only| Self { first: only, last: only })
     }

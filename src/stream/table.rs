@@ -1,6 +1,8 @@
 //! The connections that are known, and what is to be done when time goes by.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::capture::{Segment, Time};
 
