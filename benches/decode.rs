@@ -1,4 +1,4 @@
-//! How fast the parts are, by `cargo bench`: for people who change them, never asserted. Throughput is in bytes of the
+//! How fast the parts are, by `cargo bench --bench decode`: for people who change them, never asserted. Throughput is in bytes of the
 //! frame or capture. What is asserted is the number of instructions of the whole: `benches/instructions.sh`.
 #![allow(clippy::expect_used, reason = "a benchmark fails by panicking")]
 
