@@ -1,13 +1,21 @@
 //! What the command line takes.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ContextKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
-#[command(name = "kafkascope", version, about, max_term_width = 120, disable_help_subcommand = true)]
+#[command(
+    name = "kafkascope",
+    version,
+    about,
+    max_term_width = 120,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -24,6 +32,9 @@ pub(crate) struct Common {
     /// Show passwords, tokens and other secrets instead of `<withheld>`
     #[arg(long, global = true)]
     pub(crate) show_secrets: bool,
+    /// Bytes that the compressed records of one message may inflate to
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, global = true)]
+    pub(crate) max_inflate: u32,
     /// Use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,
@@ -52,6 +63,8 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// One line a message; what is done when no command is named
+    List(ListArgs),
     /// The annotated tree of each message, or of some
     Show(ShowArgs),
     /// Messages for other programs
@@ -69,8 +82,11 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// Captures: pcap or pcapng, `-` for standard input; several are one capture in order of time
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "read")]
     pub(crate) files: Vec<PathBuf>,
+    /// One more capture, as other tools take it
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) read: Vec<PathBuf>,
     /// A broker's port, when it cannot be told
     #[arg(long, value_name = "N")]
     pub(crate) port: Vec<u16>,
@@ -80,6 +96,13 @@ pub(crate) struct InputArgs {
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }
 
 /// Arguments of `show`.
@@ -210,7 +233,64 @@ const DIFF_EXAMPLES: &str = "Examples:
   kafkascope schema diff kafka/clients/src/main/resources/common/message
                                                                what is known with a newer release";
 
-/// Puts the default command in front of a bare file name, so that `kafkascope FILE` works.
+/// Puts the command in front of all else, and the default command where none is named, so that `kafkascope FILE` and
+/// `kafkascope --port 9093 list FILE` work. What a command's name could have been meant for is left for clap to say.
 pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    arguments.collect()
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let root = Arguments::command();
+    let Some(first) = first_value(&root, &arguments) else { return arguments };
+    let word = arguments.get(first).and_then(|word| word.to_str()).unwrap_or_default();
+    if root.find_subcommand(word).is_some() {
+        if let Some(before) = arguments.get_mut(1..=first) {
+            before.rotate_right(1);
+        }
+    } else if !is_mistyped(&arguments, first) {
+        arguments.insert(1, OsString::from("list"));
+    }
+    arguments
+}
+
+/// The place of the first argument that is neither an option nor an option's value; the length where there is none but
+/// something to do all the same; nothing where there is nothing to do.
+fn first_value(root: &clap::Command, arguments: &[OsString]) -> Option<usize> {
+    let takes_value = |is: &dyn Fn(&clap::Arg) -> bool| {
+        let mut all = root.get_arguments().chain(root.get_subcommands().flat_map(clap::Command::get_arguments));
+        all.any(|argument| is(argument) && argument.get_action().takes_values() && !argument.is_positional())
+    };
+    let mut place = 1;
+    while let Some(argument) = arguments.get(place) {
+        let text = argument.to_string_lossy();
+        if let Some(long) = text.strip_prefix("--") {
+            if matches!(long, "help" | "version") {
+                return None;
+            }
+            if long.is_empty() {
+                break;
+            }
+            // `--name=value` is one argument; `--name value` is two.
+            place += usize::from(takes_value(&|argument| argument.get_long() == Some(long)));
+        } else if let Some(shorts) = text.strip_prefix('-').filter(|shorts| !shorts.is_empty()) {
+            if shorts.starts_with(['h', 'V']) {
+                return None;
+            }
+            // What follows an option with a value, as in `-c5`, is the value.
+            let valued = shorts.char_indices().find(|(_, c)| takes_value(&|argument| argument.get_short() == Some(*c)));
+            place += usize::from(valued.is_some_and(|(at, c)| at + c.len_utf8() == shorts.len()));
+        } else {
+            return Some(place);
+        }
+        place += 1;
+    }
+    (arguments.len() > 1).then_some(arguments.len())
+}
+
+/// Whether a word is no file, and like the name of a command.
+fn is_mistyped(arguments: &[OsString], place: usize) -> bool {
+    let Some(word) = arguments.get(place) else { return false };
+    let is_like_a_command = || {
+        let alone = [OsStr::new("kafkascope"), word];
+        let Err(error) = Arguments::command().try_get_matches_from(alone) else { return false };
+        error.get(ContextKind::SuggestedSubcommand).is_some()
+    };
+    word != "-" && !Path::new(word).exists() && is_like_a_command()
 }

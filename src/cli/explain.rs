@@ -96,7 +96,7 @@ fn print(
     match finding {
         Finding::Unknown => return None,
         Finding::Payload(plan) => {
-            let mut tree = Tree::new();
+            let mut tree = Tree::opened(super::opening(catalog, common));
             dissect_payload(plan, bytes, &mut tree);
             let ty = format!("{} v{}", plan.kind.word(), plan.version);
             let describer = describer(catalog, common, &tree, bytes, (&plan.name, &ty));
@@ -110,7 +110,7 @@ fn print(
                 let assumed = fit.assumed;
                 ndjson::explained(
                     &mut out,
-                    catalog,
+                    super::opening(catalog, common),
                     common.show_secrets,
                     (*key, *version, assumed),
                     &fit.reading,
@@ -150,7 +150,7 @@ fn message(
     reading: &Reading<'_>,
     bytes: &[u8],
 ) {
-    let mut tree = Tree::new();
+    let mut tree = Tree::opened(super::opening(catalog, common));
     dissect(reading, bytes, &mut tree);
     write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, title));
 }
@@ -180,7 +180,7 @@ fn payload_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, plan: &Pl
     out.extend_from_slice(
         format!("{{\"schema\":\"{}\",\"version\":{},\"size\":{},", plan.name, plan.version, bytes.len()).as_bytes(),
     );
-    let mut writer = JsonWriter::new(catalog, out, common.show_secrets);
+    let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets);
     dissect_payload(plan, bytes, &mut writer);
     let faults = writer.into_faults();
     ndjson::faults(out, &faults);

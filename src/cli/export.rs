@@ -10,12 +10,18 @@ use crate::output::tree_json::TreeJsonWriter;
 pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     match export.format {
-        ExportFormat::Ndjson => {
-            input::read(&export.input, common, &catalog, NdjsonWriter::new(&catalog, common.show_secrets))
-        }
-        ExportFormat::Tree => {
-            input::read(&export.input, common, &catalog, TreeJsonWriter::new(&catalog, common.show_secrets))
-        }
+        ExportFormat::Ndjson => input::read(
+            &export.input,
+            common,
+            &catalog,
+            NdjsonWriter::new(super::opening(&catalog, common), common.show_secrets),
+        ),
+        ExportFormat::Tree => input::read(
+            &export.input,
+            common,
+            &catalog,
+            TreeJsonWriter::new(super::opening(&catalog, common), common.show_secrets),
+        ),
     }
 }
 

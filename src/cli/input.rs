@@ -16,6 +16,11 @@ use crate::stream::Connection;
 
 /// What a command does with each message.
 pub(super) trait Printer<'p> {
+    /// Learns the time of the first packet.
+    fn start(&mut self, time: Time) {
+        let _ = time;
+    }
+
     /// Appends what is to be printed of a message; nothing, if it is not wanted.
     fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>);
 
@@ -38,7 +43,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
     printer: P,
 ) -> anyhow::Result<End> {
     let mut sources = Vec::new();
-    for path in &input.files {
+    for path in input.read.iter().chain(&input.files) {
         sources.push(Source { path, reader: open(path)?, next: None });
     }
     let output = Output {
@@ -56,6 +61,9 @@ pub(super) fn read<'p, P: Printer<'p>>(
     let mut number = 0;
     for source in &mut sources {
         end = end.or(source.advance());
+    }
+    if let Some(first) = sources.iter().filter_map(|source| source.next).min() {
+        session.sink().printer.start(first);
     }
     // Several files are one capture, in order of time; of the same time, in the order of the arguments.
     while let Some(source) = sources.iter_mut().filter(|source| source.next.is_some()).min_by_key(|source| source.next)

@@ -5,6 +5,7 @@ mod explain;
 mod export;
 mod input;
 mod layout;
+mod list;
 mod nearest;
 mod schema;
 mod show;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
+use crate::dissect::Opening;
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -53,6 +55,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),
         Command::Explain(arguments) => explain::run(arguments, common),
@@ -68,6 +71,11 @@ fn catalog(common: &Common) -> anyhow::Result<Catalog> {
         catalog.overlay(folder).context("cannot use the schemas")?;
     }
     Ok(catalog)
+}
+
+/// With what records are opened.
+fn opening<'p>(catalog: &'p Catalog, common: &Common) -> Opening<'p> {
+    Opening { catalog, max_inflate: common.max_inflate }
 }
 
 /// Where results go: standard output or the file of `-o`, buffered.

@@ -4,16 +4,15 @@ use super::End;
 use super::args::{Common, ShowArgs};
 use super::input::{self, Printer};
 use crate::conversation::Message;
-use crate::dissect::{Tree, dissect};
+use crate::dissect::{Opening, Tree, dissect};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
 use crate::output::tree_text::{TreeOptions, write_tree};
-use crate::protocol::Catalog;
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     let printer = TreePrinter {
-        catalog: &catalog,
+        opening: super::opening(&catalog, common),
         show_secrets: common.show_secrets,
         options: TreeOptions { verbose: common.verbose },
         wanted: show.message.clone(),
@@ -23,7 +22,7 @@ pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
 }
 
 struct TreePrinter<'p> {
-    catalog: &'p Catalog,
+    opening: Opening<'p>,
     show_secrets: bool,
     options: TreeOptions,
     /// The messages to show, by number; none: all.
@@ -38,11 +37,11 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
             return;
         }
-        let mut tree = Tree::new();
+        let mut tree = Tree::opened(self.opening);
         dissect(&message.reading, message.frame, &mut tree);
-        let (name, ty) = title(self.catalog, message);
+        let (name, ty) = title(self.opening.catalog, message);
         let describer = Describer {
-            catalog: self.catalog,
+            catalog: self.opening.catalog,
             tree: &tree,
             frame: message.frame,
             title: (&name, &ty),

@@ -54,9 +54,11 @@ pub(super) fn judge(catalog: &Catalog, bytes: &[u8], max_frame: u32, is_all: boo
     let missing = (whole - there.len()) as u32;
     let fit = fit_request(catalog, head.key, head.version, there, true, missing);
     let outcome = dissect(&fit.reading, there, &mut Deaf);
-    // Of a frame that is cut, zeros would do for most requests: it must also have the name of a client.
+    // Of a frame that is cut, zeros would do for most requests: it must also have the name of a client, and its plan must
+    // not end before the frame does.
     let is_named = head.client_id.is_some_and(|name| !name.is_empty());
-    let fits = if missing > 0 { outcome.faults <= 1 && is_named } else { is_convincing(head.key, outcome) };
+    let is_cut = outcome.faults <= 1 && outcome.trailing == 0 && is_named;
+    let fits = if missing > 0 { is_cut } else { is_convincing(head.key, outcome) };
     if fits && fit.reading.body.is_some() { Verdict::Yes } else { Verdict::Maybe }
 }
 

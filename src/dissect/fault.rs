@@ -1,6 +1,6 @@
 //! Places where the bytes are not what the plan expects.
 
-use super::Span;
+use super::{Codec, InflateError, Span};
 use crate::wire::WireErrorKind;
 
 /// A fault: where, what was expected, what was found, why it may be.
@@ -62,6 +62,55 @@ pub enum FaultKind {
     },
     /// A struct that holds itself goes on deeper than its plan. The plan's depth is what bounds the walk's stack.
     TooDeep,
+    /// A checksum that is not that of the bytes. The walk goes on.
+    Crc {
+        /// What it would be.
+        computed: u32,
+    },
+    /// A record format that no release knows.
+    Magic {
+        /// The format that was found.
+        found: u8,
+    },
+    /// A batch's length is less than that of a batch without records.
+    BatchLength {
+        /// The length that was found.
+        length: i32,
+        /// The least that can be.
+        least: u32,
+    },
+    /// A batch holds more or fewer records than it says.
+    RecordCount {
+        /// What it says.
+        said: i32,
+        /// The records that were read.
+        found: u32,
+        /// Bytes behind them.
+        left: u32,
+    },
+    /// A record ends before its length does. The walk goes on behind the length.
+    RecordLength {
+        /// The length that was found.
+        length: i32,
+        /// Bytes behind its last header.
+        left: u32,
+    },
+    /// A record's offset is not one of its batch's. The walk goes on.
+    OffsetDelta {
+        /// The delta that was found.
+        found: i32,
+        /// The batch's last offset delta.
+        last: i32,
+    },
+    /// Compressed bytes could not be inflated to their end. The walk goes on with what came out.
+    Inflate {
+        /// The codec.
+        codec: Codec,
+        /// Why not.
+        error: InflateError,
+        /// Bytes that came out.
+        inflated: u32,
+    },
 }
 
 impl Fault {
@@ -93,6 +142,17 @@ impl Fault {
             FaultKind::FrameSize { size, .. } => format!("{} after the size", count(i64::from(size), "byte")),
             FaultKind::Lost { missing } => format!("{} more", count(i64::from(missing), "byte")),
             FaultKind::TooDeep => "a shallower message".to_owned(),
+            FaultKind::Crc { computed } => format!("{computed}, the checksum of the bytes"),
+            FaultKind::Magic { .. } => "format 0, 1 or 2".to_owned(),
+            FaultKind::BatchLength { least, .. } => format!("a length of {least} or more"),
+            FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
+            FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
+            FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
+            FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
+            FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
+                format!("a whole {} stream", codec.name())
+            }
+            FaultKind::Inflate { error: InflateError::Limit(limit), .. } => format!("at most {limit} bytes"),
         }
     }
 
@@ -114,6 +174,18 @@ impl Fault {
             FaultKind::FrameSize { available, .. } => available.to_string(),
             FaultKind::Lost { .. } => "a gap in the capture".to_owned(),
             FaultKind::TooDeep => "nesting without end".to_owned(),
+            FaultKind::Crc { .. } => "another".to_owned(),
+            FaultKind::Magic { found } => found.to_string(),
+            FaultKind::BatchLength { length, .. } => length.to_string(),
+            FaultKind::RecordCount { found, left: 0, .. } => count(found.into(), "record"),
+            FaultKind::RecordCount { found, left, .. } => {
+                format!("{} and {} behind them", count(found.into(), "record"), count(left.into(), "byte"))
+            }
+            FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
+            FaultKind::OffsetDelta { found, .. } => found.to_string(),
+            FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
+            FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
+            FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
         }
     }
 
@@ -136,6 +208,23 @@ impl Fault {
             FaultKind::FrameSize { .. } => "the size was written wrongly, or bytes were lost or added on the way here",
             FaultKind::Lost { .. } => "the capture dropped packets or cut them at its snap length",
             FaultKind::TooDeep => "the schema holds itself",
+            FaultKind::Crc { .. } => {
+                "the batch was changed after it was written, or its writer computes the checksum wrongly"
+            }
+            FaultKind::Magic { .. } => "the bytes are not records, or are shifted",
+            FaultKind::BatchLength { .. } => "the length was written wrongly, or the bytes are no batch",
+            FaultKind::RecordCount { .. } => "the count of the batch is wrong, or a record's length is",
+            FaultKind::RecordLength { .. } => {
+                "the record's length was written wrongly, or it has fields that are not known"
+            }
+            FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
+            FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
+                "the attributes are wrong, or the codec is newer"
+            }
+            FaultKind::Inflate { error: InflateError::Limit(_), .. } => {
+                "the rest was not inflated to save time and memory; an option raises the limit"
+            }
+            FaultKind::Inflate { .. } => "the compressed bytes were cut or changed, or are of another codec",
         }
     }
 }

@@ -6,19 +6,23 @@
 
 mod fault;
 mod fit;
+mod inflate;
 mod primitive;
+mod records;
 mod text;
 mod tree;
 mod walk;
 
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
+pub use inflate::{Codec, InflateError};
 pub use primitive::value_of;
+pub use records::BatchFacts;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
 pub use tree::{Children, Node, Tree, What};
 pub use walk::{Outcome, Reading, dissect, dissect_payload};
 
-use crate::protocol::{Element, Field, Plan, Side, Struct, Type};
+use crate::protocol::{Catalog, Element, Field, Plan, Side, Struct, Type};
 
 /// A byte range in a buffer. Buffer 0 is the frame itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +107,55 @@ pub enum Scope<'p> {
     Struct(Place<'p>, &'p Struct),
     /// An array; `None` is null.
     Array(Place<'p>, &'p Element, Option<u32>),
+    /// A records field that is opened, and its length in bytes.
+    Records(Place<'p>, u32),
+    /// A record batch, or a message of the old formats.
+    Batch(Place<'p>, &'p Struct, Nesting),
+    /// Key and value of a message of the old formats, which is a record and its batch in one.
+    OneRecord,
+    /// What compressed bytes inflated to: a buffer of its own, whose offsets start at 0.
+    Inflated(Inflated),
+}
+
+/// Whether a message of the old formats stands for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nesting {
+    /// It does; so does every batch.
+    Whole,
+    /// It lies inside of a compressed one.
+    Inner,
+}
+
+/// A buffer that was inflated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inflated {
+    /// Its number, from 1.
+    pub buffer: u16,
+    /// The codec.
+    pub codec: Codec,
+    /// The number of compressed bytes.
+    pub compressed: u32,
+    /// The number of bytes that came out.
+    pub size: u32,
+}
+
+/// With what records are opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'p> {
+    /// Where the layouts of batches come from.
+    pub catalog: &'p Catalog,
+    /// Bytes that one message may inflate to.
+    pub max_inflate: u32,
+}
+
+impl<'p> Opening<'p> {
+    /// 64 MiB.
+    pub const MAX_INFLATE: u32 = 64 << 20;
+
+    /// With the usual limit.
+    pub fn new(catalog: &'p Catalog) -> Self {
+        Self { catalog, max_inflate: Self::MAX_INFLATE }
+    }
 }
 
 /// Bytes that are not a field's value.
@@ -117,6 +170,17 @@ pub enum Part<'b> {
         /// Whether it is a uvarint of the count plus one.
         compact: bool,
     },
+    /// The length of a records field.
+    RecordsLength {
+        /// In bytes.
+        length: u32,
+        /// Whether it is a uvarint of the length plus one.
+        compact: bool,
+    },
+    /// Compressed records; what they inflate to follows in a buffer of its own.
+    Compressed(Codec),
+    /// The beginning of a batch whose end did not fit into the answer.
+    Partial(&'b [u8]),
     /// The byte or varint that says whether a nullable struct is there.
     Presence,
     /// The number of tagged fields.
@@ -164,6 +228,30 @@ pub trait Visitor<'p> {
     #[inline]
     fn part(&mut self, part: Part<'_>, span: Span) {
         let _ = (part, span);
+    }
+
+    /// With what records are opened; without, a records field is one value.
+    #[inline]
+    fn opening(&self) -> Option<Opening<'p>> {
+        None
+    }
+
+    /// What is known of the batch that was just entered.
+    #[inline]
+    fn batch(&mut self, facts: BatchFacts) {
+        let _ = facts;
+    }
+
+    /// The offset and timestamp (ms) of the record that was just entered, as they are after all deltas.
+    #[inline]
+    fn record(&mut self, offset: i64, timestamp: i64) {
+        let _ = (offset, timestamp);
+    }
+
+    /// The bytes of the buffer that is entered next.
+    #[inline]
+    fn inflated(&mut self, bytes: &[u8]) {
+        let _ = bytes;
     }
 
     /// A place where the bytes are not what the plan expects.

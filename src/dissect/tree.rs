@@ -1,6 +1,7 @@
 //! The nodes of one message, flat and in wire order. Values are read from the bytes again when they are shown.
 
-use super::{Fault, Part, Place, Scope, Span, Value, Visitor};
+use super::{Fault, Opening, Part, Place, Scope, Span, Value, Visitor};
+use crate::protocol::Type;
 
 /// A message as nodes.
 #[derive(Debug, Default)]
@@ -8,6 +9,12 @@ pub struct Tree<'p> {
     nodes: Vec<Node<'p>>,
     faults: Vec<Fault>,
     open: Vec<u32>,
+    opening: Option<Opening<'p>>,
+    /// The buffers that were inflated, from number 1.
+    buffers: Vec<Vec<u8>>,
+    /// The buffer that is being walked, and those around it.
+    buffer: u16,
+    outer: Vec<u16>,
 }
 
 /// A node: what it is and where its bytes lie.
@@ -32,6 +39,8 @@ pub enum What<'p> {
     Scope(Scope<'p>),
     /// A value: a leaf.
     Value(Place<'p>),
+    /// A null whose length stands elsewhere: a leaf of no bytes.
+    Null(Place<'p>),
     /// Other bytes: a leaf. Its slices are empty; the span says where the bytes are.
     Part(Part<'static>),
     /// A fault, by its index; no leaf: its bytes belong to the leaves beside it.
@@ -41,12 +50,17 @@ pub enum What<'p> {
 impl Node<'_> {
     /// Whether the node's bytes are its own: the leaves tile the frame.
     pub fn is_leaf(&self) -> bool {
-        matches!(self.what, What::Value(_) | What::Part(_))
+        matches!(self.what, What::Value(_) | What::Null(_) | What::Part(_))
     }
 }
 
 impl<'p> Tree<'p> {
-    /// A tree without nodes, ready to listen to a walk.
+    /// A tree without nodes, ready to listen to a walk and to open its records.
+    pub fn opened(opening: Opening<'p>) -> Self {
+        Self { opening: Some(opening), ..Self::default() }
+    }
+
+    /// A tree without nodes, ready to listen to a walk; records fields stay closed.
     pub fn new() -> Self {
         Self::default()
     }
@@ -58,7 +72,14 @@ impl<'p> Tree<'p> {
 
     /// The bytes of a span; `frame` is the buffer that the tree was made from.
     pub fn bytes<'b>(&'b self, frame: &'b [u8], span: Span) -> &'b [u8] {
-        frame.get(span.start as usize..span.end() as usize).unwrap_or_default()
+        let inflated = usize::from(span.buffer).checked_sub(1);
+        let buffer = inflated.map_or(Some(frame), |index| self.buffers.get(index).map(Vec::as_slice));
+        buffer.and_then(|bytes| bytes.get(span.start as usize..span.end() as usize)).unwrap_or_default()
+    }
+
+    /// The buffers that were inflated, from number 1.
+    pub fn buffers(&self) -> &[Vec<u8>] {
+        &self.buffers
     }
 
     /// A fault by its index.
@@ -108,11 +129,23 @@ impl Iterator for Children<'_, '_> {
 
 impl<'p> Visitor<'p> for Tree<'p> {
     fn enter(&mut self, scope: Scope<'p>, offset: u32) {
-        let index = self.push(What::Scope(scope), Span { buffer: 0, start: offset, len: 0 });
+        if let Scope::OneRecord = scope {
+            return;
+        }
+        if let Scope::Inflated(inflated) = scope {
+            self.outer.push(self.buffer);
+            self.buffer = inflated.buffer;
+        }
+        let index = self.push(What::Scope(scope), Span { buffer: self.buffer, start: offset, len: 0 });
         self.open.push(index);
     }
 
-    fn leave(&mut self, _: Scope<'p>, end: u32) {
+    fn leave(&mut self, scope: Scope<'p>, end: u32) {
+        match scope {
+            Scope::OneRecord => return,
+            Scope::Inflated(_) => self.buffer = self.outer.pop().unwrap_or(0),
+            _ => {}
+        }
         let last = self.nodes.len() as u32;
         if let Some(index) = self.open.pop()
             && let Some(node) = self.nodes.get_mut(index as usize)
@@ -122,8 +155,18 @@ impl<'p> Visitor<'p> for Tree<'p> {
         }
     }
 
-    fn value(&mut self, place: Place<'p>, _: Value<'_>, span: Span) {
-        self.push(What::Value(place), span);
+    fn value(&mut self, place: Place<'p>, value: Value<'_>, span: Span) {
+        // Bytes whose length stands elsewhere do not say themselves that they are null.
+        let is_null = place.ty() == Type::Raw && value == Value::Bytes(None);
+        self.push(if is_null { What::Null(place) } else { What::Value(place) }, span);
+    }
+
+    fn opening(&self) -> Option<Opening<'p>> {
+        self.opening
+    }
+
+    fn inflated(&mut self, bytes: &[u8]) {
+        self.buffers.push(bytes.to_vec());
     }
 
     fn part(&mut self, part: Part<'_>, span: Span) {
@@ -145,6 +188,9 @@ impl Part<'_> {
             Self::Undecoded(_) => Part::Undecoded(&[]),
             Self::Size(size) => Part::Size(size),
             Self::ArrayLength { count, compact } => Part::ArrayLength { count, compact },
+            Self::RecordsLength { length, compact } => Part::RecordsLength { length, compact },
+            Self::Compressed(codec) => Part::Compressed(codec),
+            Self::Partial(_) => Part::Partial(&[]),
             Self::Presence => Part::Presence,
             Self::TaggedCount { count, header } => Part::TaggedCount { count, header },
             Self::Tag(tag) => Part::Tag(tag),

@@ -66,21 +66,26 @@ pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visit
 }
 
 /// The walk met something that it cannot go on behind; the fault was told already.
-struct Halt;
+pub(super) struct Halt;
 
-type Step = Result<(), Halt>;
+pub(super) type Step = Result<(), Halt>;
 
 /// Fields and elements inside of each other, as deep as paths go; plans end before that.
 const MAX_DEPTH: usize = 64;
 
-struct Walk<'w, 'p, V> {
-    visitor: &'w mut V,
+pub(super) struct Walk<'w, 'p, V> {
+    pub(super) visitor: &'w mut V,
     /// Whether all bytes of what is walked are there, so that a count can be held against them.
-    complete: bool,
+    pub(super) complete: bool,
     /// How many bytes at the end of the frame the capture lacks.
-    missing: u32,
+    pub(super) missing: u32,
     /// The fields and elements that are being walked, for the paths of faults.
-    trail: ArrayVec<Place<'p>, MAX_DEPTH>,
+    pub(super) trail: ArrayVec<Place<'p>, MAX_DEPTH>,
+    /// The buffer that is walked.
+    pub(super) buffer: u16,
+    /// Buffers inflated so far, and their bytes.
+    pub(super) buffers: u16,
+    pub(super) inflated_bytes: u32,
     outcome: Outcome,
     in_header: bool,
 }
@@ -92,6 +97,9 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             complete: missing == 0,
             missing,
             trail: ArrayVec::new(),
+            buffer: 0,
+            buffers: 0,
+            inflated_bytes: 0,
             outcome: Outcome::default(),
             in_header: false,
         }
@@ -116,7 +124,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         self.rest(&mut beyond, Part::Trailing);
         if reading.missing > 0 && self.outcome.faults == 0 {
             let kind = FaultKind::Lost { missing: reading.missing };
-            self.fault("message", "bytes", Span { buffer: 0, start: beyond.offset(), len: 0 }, kind);
+            self.fault("message", "bytes", Span { buffer: self.buffer, start: beyond.offset(), len: 0 }, kind);
         }
         self.visitor.leave(Scope::Message, beyond.offset());
     }
@@ -126,11 +134,11 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let start = input.offset();
         self.visitor.enter(Scope::Frame, start);
         let step = self.read_part(input, wire::int32, "size", "int32").map(|size| {
-            self.visitor.part(Part::Size(size), span(start, *input));
+            self.visitor.part(Part::Size(size), self.span(start, *input));
             let available = (input.len() as u32).saturating_add(missing);
             if u32::try_from(size) != Ok(available) {
                 let kind = FaultKind::FrameSize { size, available };
-                self.fault("size", "int32", span(start, *input), kind);
+                self.fault("size", "int32", self.span(start, *input), kind);
             }
             (*input, *beyond) = input.split(usize::try_from(size).unwrap_or(input.len()));
         });
@@ -167,13 +175,13 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             Prefix::Int16(name) => {
                 let start = input.offset();
                 let value = self.read_part(input, wire::int16, name, "int16")?;
-                self.visitor.part(Part::Prefix(name, i64::from(value)), span(start, *input));
+                self.visitor.part(Part::Prefix(name, i64::from(value)), self.span(start, *input));
             }
             Prefix::Uvarints(names) => {
                 for name in names {
                     let start = input.offset();
                     let value = self.read_part(input, wire::uvarint, name, "uvarint")?;
-                    self.visitor.part(Part::Prefix(name, i64::from(value)), span(start, *input));
+                    self.visitor.part(Part::Prefix(name, i64::from(value)), self.span(start, *input));
                 }
             }
         }
@@ -188,16 +196,21 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     #[inline]
-    fn value(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, place: Place<'p>, nullable: bool) -> Step {
+    pub(super) fn value(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, place: Place<'p>, nullable: bool) -> Step {
         match place.ty() {
             Type::Struct(id) => return self.structure(input, plan, plan.structure(id), place, nullable),
             Type::Array(id) => return self.array(input, plan, plan.element(id), place, nullable, false),
             Type::CompactArray(id) => return self.array(input, plan, plan.element(id), place, nullable, true),
+            Type::Records | Type::CompactRecords => {
+                if let Some(opening) = self.visitor.opening() {
+                    return self.records(input, place, nullable, opening);
+                }
+            }
             _ => {}
         }
         let start = input.offset();
         let value = self.read(input, |bytes| primitive(place.ty(), bytes), place)?;
-        let at = span(start, *input);
+        let at = self.span(start, *input);
         self.visitor.value(place, value, at);
         if !nullable && matches!(value, Value::String(None) | Value::Bytes(None) | Value::Records(None)) {
             self.place_fault(place, at, FaultKind::Null);
@@ -217,21 +230,23 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let before = *input;
         let presence = if nullable { Some(self.presence(input, place)?) } else { None };
         if presence == Some(false) {
-            self.visitor.value(place, Value::NullStruct, span(start, *input));
+            self.visitor.value(place, Value::NullStruct, self.span(start, *input));
             return Ok(());
         }
         if of.endless {
             *input = before;
-            self.place_fault(place, Span { buffer: 0, start, len: input.len() as u32 }, FaultKind::TooDeep);
+            self.place_fault(place, Span { buffer: self.buffer, start, len: input.len() as u32 }, FaultKind::TooDeep);
             return Err(Halt);
         }
         self.visitor.enter(Scope::Struct(place, of), start);
         if presence.is_some() {
-            self.visitor.part(Part::Presence, span(start, *input));
+            self.visitor.part(Part::Presence, self.span(start, *input));
         }
-        self.trail.push(place);
-        let step = self.members(input, plan, of);
-        self.trail.pop();
+        let mut step = self.push(place, start);
+        if step.is_ok() {
+            step = self.members(input, plan, of);
+            self.trail.pop();
+        }
         self.visitor.leave(Scope::Struct(place, of), input.offset());
         step
     }
@@ -257,24 +272,25 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let length = if compact { wire::length_compact } else { wire::length32 };
         let count = self.read(input, length, place)?;
         self.visitor.enter(Scope::Array(place, element, count), start);
-        self.visitor.part(Part::ArrayLength { count, compact }, span(start, *input));
+        self.visitor.part(Part::ArrayLength { count, compact }, self.span(start, *input));
         if count.is_none() && !nullable {
-            self.place_fault(place, span(start, *input), FaultKind::Null);
+            self.place_fault(place, self.span(start, *input), FaultKind::Null);
         }
         let count_or_none = count.unwrap_or(0);
         let step = if self.has_room(element, count_or_none, *input) {
-            self.trail.push(place);
-            let step =
-                (0..count_or_none).try_for_each(|index| self.value(input, plan, Place::Element(element, index), false));
-            self.trail.pop();
-            step
+            self.push(place, start).and_then(|()| {
+                let step = (0..count_or_none)
+                    .try_for_each(|index| self.value(input, plan, Place::Element(element, index), false));
+                self.trail.pop();
+                step
+            })
         } else {
             let kind = FaultKind::TooManyElements {
                 count: count_or_none,
                 each: element.min_size,
                 available: input.len() as u32,
             };
-            self.place_fault(place, span(start, *input), kind);
+            self.place_fault(place, self.span(start, *input), kind);
             Err(Halt)
         };
         self.visitor.leave(Scope::Array(place, element, count), input.offset());
@@ -293,11 +309,11 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     fn tagged_fields(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
         let start = input.offset();
         let count = self.read_part(input, wire::uvarint, "tagged_fields", "uvarint")?;
-        self.visitor.part(Part::TaggedCount { count, header: self.in_header }, span(start, *input));
+        self.visitor.part(Part::TaggedCount { count, header: self.in_header }, self.span(start, *input));
         // A tagged field has a tag and a size, so two bytes at least.
         if self.complete && u64::from(count) * 2 > input.len() as u64 {
             let kind = FaultKind::TooManyTags { count, available: input.len() as u32 };
-            self.fault("tagged_fields", "uvarint", span(start, *input), kind);
+            self.fault("tagged_fields", "uvarint", self.span(start, *input), kind);
             return Err(Halt);
         }
         for _ in 0..count {
@@ -309,7 +325,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     fn tagged_field(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
         let start = input.offset();
         let tag = self.read_part(input, wire::uvarint, "tag", "uvarint")?;
-        self.visitor.part(Part::Tag(tag), span(start, *input));
+        self.visitor.part(Part::Tag(tag), self.span(start, *input));
         let field = plan.tagged_field(of, tag);
 
         let start = input.offset();
@@ -321,13 +337,13 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             self.wire_fault("size", "uvarint", before, &Err::Error(WireError { offset: start, kind }));
             return Err(Halt);
         }
-        self.visitor.part(Part::TagSize(size), span(start, *input));
+        self.visitor.part(Part::TagSize(size), self.span(start, *input));
 
         let (mut inside, rest) = input.split(size as usize);
         *input = rest;
         let start = inside.offset();
         let Some(field) = field else {
-            self.visitor.part(Part::UnknownTag(tag, inside.as_slice()), span(start, *input));
+            self.visitor.part(Part::UnknownTag(tag, inside.as_slice()), self.span(start, *input));
             return Ok(());
         };
         self.bounded(&mut inside, plan, field, size);
@@ -344,15 +360,32 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             let used = inside.offset() - start;
             self.place_fault(
                 Place::Field(field),
-                Span { buffer: 0, start, len: size },
+                Span { buffer: self.buffer, start, len: size },
                 FaultKind::TagSize { size, used },
             );
         }
         self.rest(inside, Part::Undecoded);
     }
 
+    /// The bytes from `start` up to what is left.
     #[inline]
-    fn read<'b, T>(
+    pub(super) fn span(&self, start: u32, rest: Bytes<'_>) -> Span {
+        Span { buffer: self.buffer, start, len: rest.offset() - start }
+    }
+
+    /// Notes that what follows is inside of a field or element.
+    #[inline]
+    pub(super) fn push(&mut self, place: Place<'p>, at: u32) -> Step {
+        if self.trail.try_push(place).is_ok() {
+            return Ok(());
+        }
+        let (name, ty) = describe(place);
+        self.fault(&name, &ty, Span { buffer: self.buffer, start: at, len: 0 }, FaultKind::TooDeep);
+        Err(Halt)
+    }
+
+    #[inline]
+    pub(super) fn read<'b, T>(
         &mut self,
         input: &mut Bytes<'b>,
         parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,
@@ -365,9 +398,11 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             }
             Err(error) => {
                 let (name, ty) = describe(place);
-                self.trail.push(place);
+                let is_noted = self.trail.try_push(place).is_ok();
                 self.wire_fault(&name, &ty, *input, &error);
-                self.trail.pop();
+                if is_noted {
+                    self.trail.pop();
+                }
                 Err(Halt)
             }
         }
@@ -394,7 +429,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     /// All bytes that are left, as one part; nothing where none are.
-    fn rest<'b>(&mut self, input: &mut Bytes<'b>, part: impl Fn(&'b [u8]) -> Part<'b>) {
+    pub(super) fn rest<'b>(&mut self, input: &mut Bytes<'b>, part: impl Fn(&'b [u8]) -> Part<'b>) {
         if input.is_empty() {
             return;
         }
@@ -402,16 +437,17 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let part = part(all.as_slice());
         match part {
             Part::Trailing(_) => self.outcome.trailing += all.len() as u32,
+            Part::Partial(_) => {}
             _ => self.outcome.undecoded += all.len() as u32,
         }
-        self.visitor.part(part, span(all.offset(), end));
+        self.visitor.part(part, self.span(all.offset(), end));
         *input = end;
     }
 
     #[cold]
     fn wire_fault(&mut self, name: &str, ty: &str, input: Bytes<'_>, error: &Err<WireError>) {
         let (Err::Error(error) | Err::Failure(error)) = error else { return };
-        let at = Span { buffer: 0, start: error.offset, len: input.len() as u32 };
+        let at = Span { buffer: self.buffer, start: error.offset, len: input.len() as u32 };
         let ran_out = matches!(error.kind, WireErrorKind::Short { .. } | WireErrorKind::LengthTooLarge { .. });
         let kind = if ran_out && !self.complete {
             FaultKind::Lost { missing: self.missing }
@@ -422,24 +458,21 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     #[cold]
-    fn place_fault(&mut self, place: Place<'p>, at: Span, kind: FaultKind) {
+    pub(super) fn place_fault(&mut self, place: Place<'p>, at: Span, kind: FaultKind) {
         let (name, ty) = describe(place);
-        self.trail.push(place);
+        let is_noted = self.trail.try_push(place).is_ok();
         self.fault(&name, &ty, at, kind);
-        self.trail.pop();
+        if is_noted {
+            self.trail.pop();
+        }
     }
 
     #[cold]
-    fn fault(&mut self, name: &str, ty: &str, span: Span, kind: FaultKind) {
+    pub(super) fn fault(&mut self, name: &str, ty: &str, span: Span, kind: FaultKind) {
         self.outcome.faults += 1;
         let path = path(&self.trail);
         self.visitor.fault(&Fault { span, path, name: name.to_owned(), ty: ty.to_owned(), kind });
     }
-}
-
-#[inline]
-fn span(start: u32, rest: Bytes<'_>) -> Span {
-    Span { buffer: 0, start, len: rest.offset() - start }
 }
 
 #[cold]

@@ -62,17 +62,22 @@ impl Collector {
 impl<'p> Visitor<'p> for Collector {
     fn enter(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
-            Scope::Message | Scope::Frame => {}
             Scope::Header(..) | Scope::Body(_) | Scope::Struct(..) => {
                 self.open.push(Open::Instance(Instance::default()));
             }
             Scope::Array(..) => self.open.push(Open::Array(Vec::new())),
+            // Records stay closed: they are one value.
+            Scope::Message
+            | Scope::Frame
+            | Scope::Records(..)
+            | Scope::Batch(..)
+            | Scope::OneRecord
+            | Scope::Inflated(_) => {}
         }
     }
 
     fn leave(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
-            Scope::Message | Scope::Frame => {}
             Scope::Header(..) => self.header = self.close(),
             Scope::Body(_) => self.body = self.close(),
             Scope::Struct(place, _) => {
@@ -86,6 +91,12 @@ impl<'p> Visitor<'p> for Collector {
                 };
                 self.put(place, Datum::Array(elements));
             }
+            Scope::Message
+            | Scope::Frame
+            | Scope::Records(..)
+            | Scope::Batch(..)
+            | Scope::OneRecord
+            | Scope::Inflated(_) => {}
         }
     }
 

@@ -26,9 +26,14 @@ fn instance(plan: &Plan, of: &Struct) -> Instance {
 fn datum(plan: &Plan, ty: Type) -> Datum {
     match ty {
         Type::Bool => Datum::Bool(false),
-        Type::Int8 | Type::Int16 | Type::Uint16 | Type::Int32 | Type::Uint32 | Type::Int64 => Datum::Int(0),
-        // Layouts are not written from instances; `RecordBatch` does that.
-        Type::Varint | Type::Varlong => Datum::Int(0),
+        Type::Int8
+        | Type::Int16
+        | Type::Uint16
+        | Type::Int32
+        | Type::Uint32
+        | Type::Int64
+        | Type::Varint
+        | Type::Varlong => Datum::Int(0),
         Type::Float64 => Datum::Float(0.0),
         Type::Uuid => Datum::Uuid([0; 16]),
         Type::String | Type::CompactString => Datum::String(Some(Vec::new())),

@@ -1,8 +1,10 @@
 //! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
 
+use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::{
-    Fault, Node, Part, Place, Scope, Span, Tree, Value, What, display_bytes, display_text, uuid_text, value_of,
+    BatchFacts, Fault, Inflated, Node, Part, Place, Scope, Span, Tree, Value, What, display_bytes, display_text,
+    is_unsafe, uuid_text, value_of,
 };
 use crate::protocol::{Catalog, EnumerationId, Field, Secret, Side, Type};
 
@@ -43,6 +45,9 @@ impl<'p> Describer<'_, 'p> {
         match node.what {
             What::Scope(scope) => self.scope(scope),
             What::Value(place) => self.value(index, node, place),
+            What::Null(place) => {
+                Line { name: name_of(place), ty: "bytes".to_owned(), value: "null".to_owned(), note: self.about(place) }
+            }
             What::Part(part) => self.part(part, node.span),
             What::Fault(fault) => self.tree.fault_at(fault).map(fault_line).unwrap_or_default(),
         }
@@ -61,7 +66,22 @@ impl<'p> Describer<'_, 'p> {
             Scope::Body(plan) => {
                 return line(&plan.name, "struct", "", &format!("message body, version {}", plan.version));
             }
-            Scope::Struct(place, of) => (name_of(place), of.name.to_string()),
+            Scope::Struct(place, of) | Scope::Batch(place, of, _) => {
+                let (name, ty) = (name_of(place), of.name.to_string());
+                return Line { name, ty, value: "struct".to_owned(), note: self.about(place) };
+            }
+            Scope::Records(place, length) => {
+                let ty = place.ty();
+                let value = format!("{} ({})", counted(length, "byte"), length_note(ty, Some(length as usize)));
+                return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: self.about(place) };
+            }
+            Scope::Inflated(inflated) => {
+                let Inflated { buffer, codec, compressed, size } = inflated;
+                let value = format!("{}, {compressed} -> {size} bytes, buffer #{buffer}", codec.name());
+                let note = format!("ratio {:.1}", f64::from(size) / f64::from(compressed.max(1)));
+                return line("inflated", "", &value, &note);
+            }
+            Scope::OneRecord => return Line::default(),
             Scope::Array(place, element, count) => {
                 let value = count.map_or_else(|| "null".to_owned(), |count| counted(count, "element"));
                 return Line {
@@ -72,10 +92,7 @@ impl<'p> Describer<'_, 'p> {
                 };
             }
         };
-        match scope {
-            Scope::Struct(place, _) => Line { name, ty, value: "struct".to_owned(), note: self.about(place) },
-            _ => Line { name, ty, ..Line::default() },
-        }
+        Line { name, ty, ..Line::default() }
     }
 
     fn value(&self, index: usize, node: &Node<'p>, place: Place<'p>) -> Line {
@@ -83,7 +100,7 @@ impl<'p> Describer<'_, 'p> {
         let ty = place.ty();
         let value = match value_of(ty, bytes) {
             Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
-            Some(value) => self.display(place, value, bytes),
+            Some(value) => self.display(index, place, value, bytes),
             None => String::new(),
         };
         let in_header = place.field().is_some_and(is_header_field);
@@ -95,9 +112,13 @@ impl<'p> Describer<'_, 'p> {
         Line { name: name_of(place), ty: word.to_owned(), value, note: self.about(place) }
     }
 
-    fn display(&self, place: Place<'p>, value: Value<'_>, bytes: &[u8]) -> String {
+    fn display(&self, index: usize, place: Place<'p>, value: Value<'_>, bytes: &[u8]) -> String {
         match value {
-            Value::Int(number) => self.with_label(place, number, number.to_string()),
+            Value::Int(number) => match self.batch_label(index, place, number, bytes) {
+                Some(label) => format!("{number} ({label})"),
+                None => self.with_label(place, number, number.to_string()),
+            },
+            Value::Bytes(Some(content)) if place.ty() == Type::Raw => display_content(content),
             Value::Bool(flag) => {
                 let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
                 let text = format!("{flag}{}", odd.unwrap_or_default());
@@ -171,6 +192,23 @@ impl<'p> Describer<'_, 'p> {
                     line("length", "int32", &count.map_or(-1, i64::from).to_string(), &note)
                 }
             }
+            Part::RecordsLength { length, compact } => {
+                let note = format!("{} follow", counted(length, "byte"));
+                if compact {
+                    line("length", "uvarint", &format!("{} (compact, n+1)", u64::from(length) + 1), &note)
+                } else {
+                    line("length", "int32", &length.to_string(), &note)
+                }
+            }
+            Part::Compressed(codec) => {
+                line("compressed", "bytes", &shown(bytes), &format!("records in {}", codec.name()))
+            }
+            Part::Partial(_) => line(
+                "partial_batch",
+                "bytes",
+                &shown(bytes),
+                "the beginning of a batch whose end did not fit; it is asked for again",
+            ),
             Part::Presence => {
                 let value = bytes.first().map(|byte| byte.cast_signed().to_string()).unwrap_or_default();
                 line("present", "int8", &value, "whether the struct is there or null")
@@ -190,6 +228,47 @@ impl<'p> Describer<'_, 'p> {
             }
             Part::Trailing(_) => line("trailing", "bytes", &shown(bytes), "bytes behind the end of the message"),
             Part::Undecoded(_) => line("undecoded", "bytes", &shown(bytes), ""),
+        }
+    }
+
+    /// What a number in a batch or record means beside itself: flags, absolute offsets, times, the zigzag form.
+    fn batch_label(&self, index: usize, place: Place<'p>, number: i64, bytes: &[u8]) -> Option<String> {
+        let field = place.field().filter(|field| is_in_layout(field))?;
+        // Varints are 10 bytes at most, so none is cut.
+        let zigzag = || format!("0x{}", display_bytes(bytes));
+        match (&*field.name, place.ty()) {
+            ("OffsetDelta", _) => {
+                let facts = self.batch_of(index)?;
+                Some(format!("{}, offset {}", zigzag(), facts.base_offset.wrapping_add(number)))
+            }
+            ("TimestampDelta", _) => {
+                let facts = self.batch_of(index)?;
+                let time = facts.base_timestamp.wrapping_add(number);
+                let time = if facts.is_log_append_time() { facts.max_timestamp } else { time };
+                Some(format!("{}, {}", zigzag(), time_of(time)?))
+            }
+            (_, Type::Varint | Type::Varlong) => Some(zigzag()),
+            ("BaseTimestamp" | "MaxTimestamp" | "Timestamp", _) => time_of(number),
+            ("Crc", _) => Some(if self.batch_of(index)?.crc_valid { "valid" } else { "wrong" }.to_owned()),
+            ("Attributes", Type::Int16) => Some(self.batch_of(index)?.flags()),
+            ("Attributes", _) if field.path.starts_with("MessageSet.") => Some(self.batch_of(index)?.flags()),
+            _ => None,
+        }
+    }
+
+    /// What is known of the batch that a node is in.
+    fn batch_of(&self, index: usize) -> Option<BatchFacts> {
+        let nodes = self.tree.nodes();
+        let mut at = index;
+        loop {
+            let node = nodes.get(at)?;
+            if let What::Scope(Scope::Batch(..)) = node.what {
+                return BatchFacts::read(self.tree.bytes(self.frame, node.span));
+            }
+            if node.parent as usize == at {
+                return None;
+            }
+            at = node.parent as usize;
         }
     }
 
@@ -250,7 +329,7 @@ fn fault_line(fault: &Fault) -> Line {
 /// The name that a place has in a tree. Fields of headers are in snake case, as in Kafka's protocol guide.
 pub fn name_of(place: Place<'_>) -> String {
     match place {
-        Place::Field(field) if is_header_field(field) => snake_case(&field.name),
+        Place::Field(field) if is_header_field(field) || is_in_layout(field) => snake_case(&field.name),
         Place::Field(field) => field.name.to_string(),
         Place::Element(element, index) => format!("{}[{index}]", element.name),
     }
@@ -258,6 +337,36 @@ pub fn name_of(place: Place<'_>) -> String {
 
 fn is_header_field(field: &Field) -> bool {
     field.path.starts_with("RequestHeader.") || field.path.starts_with("ResponseHeader.")
+}
+
+fn is_in_layout(field: &Field) -> bool {
+    field.path.starts_with("RecordBatch.") || field.path.starts_with("MessageSet.")
+}
+
+/// A point in time in milliseconds, if it is one.
+fn time_of(milliseconds: i64) -> Option<String> {
+    let nanoseconds = milliseconds.checked_mul(Time::MILLISECOND).filter(|_| milliseconds >= 0)?;
+    let text = Time::from_nanoseconds(nanoseconds).to_string();
+    // Milliseconds are all that is known.
+    text.get(..23).map(|text| format!("{text}Z"))
+}
+
+/// The bytes of a key or value: as text where they are text.
+fn display_content(content: &[u8]) -> String {
+    const WIDTH: usize = 60;
+    let size = counted(content.len() as u32, "byte");
+    match std::str::from_utf8(content) {
+        Ok("") => size,
+        Ok(text) if !text.chars().any(|character| is_unsafe(character) && !character.is_ascii_whitespace()) => {
+            match text.char_indices().nth(WIDTH) {
+                Some((end, _)) => {
+                    format!("{size} {}…", display_text(text.get(..end).unwrap_or_default().as_bytes()))
+                }
+                None => format!("{size} {}", display_text(content)),
+            }
+        }
+        _ => format!("{size} {}", display_bytes(content)),
+    }
 }
 
 fn snake_case(name: &str) -> String {

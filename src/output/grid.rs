@@ -131,6 +131,8 @@ impl<'p> Visitor<'p> for Painter {
             Scope::Message | Scope::Frame => self.base = Some(Region::Frame),
             Scope::Header(..) => self.base = Some(Region::Header),
             Scope::Body(plan) => self.base = Some(body_region(plan)),
+            // Records stay closed here.
+            Scope::Records(..) | Scope::Batch(..) | Scope::OneRecord | Scope::Inflated(_) => {}
             Scope::Struct(place, _) | Scope::Array(place, ..) => {
                 self.tagged += u32::from(self.tagged > 0 || is_tagged(place));
             }

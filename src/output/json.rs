@@ -6,13 +6,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use crate::dissect::{Fault, Part, Place, Scope, Span, Value, Visitor, is_unsafe};
-use crate::protocol::{Catalog, EnumerationId, Field, Secret};
+use crate::dissect::{BatchFacts, Fault, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor, is_unsafe};
+use crate::protocol::{Element, EnumerationId, Field, Secret};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
 #[derive(Debug)]
-pub struct JsonWriter<'w> {
-    catalog: &'w Catalog,
+pub struct JsonWriter<'w, 'p> {
+    opening: Opening<'p>,
     out: &'w mut Vec<u8>,
     show_secrets: bool,
     errors: Option<EnumerationId>,
@@ -36,16 +36,33 @@ struct Level {
     /// Entries of `_unknownTaggedFields`.
     unknown: Vec<u8>,
     undecoded: u32,
+    /// Whether its entries have no keys.
+    is_array: bool,
+    /// Set in a batch and its records.
+    batch: Option<Batch>,
     /// Range in `out` of the last string that was written, to tell what a configuration's value belongs to.
     last_text: (usize, usize),
 }
 
-impl<'w> JsonWriter<'w> {
+/// What is written of a batch and its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Batch {
+    /// The fields of a batch; what is hidden among them is not.
+    Fields(BatchFacts),
+    /// A message of the old formats inside of a compressed one: nothing but its record.
+    Inner,
+    /// A record: what is not hidden, with bytes as text where they are text.
+    Record,
+    /// The record of an old message, whose fields are hidden to its batch.
+    OneRecord,
+}
+
+impl<'w, 'p> JsonWriter<'w, 'p> {
     /// Appends to `out`, which must be inside of an object, behind a comma or its brace.
-    pub fn new(catalog: &'w Catalog, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
-        let errors = catalog.enumerations().id("ErrorCode");
+    pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
+        let errors = opening.catalog.enumerations().id("ErrorCode");
         let levels = vec![Level::default()];
-        Self { catalog, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new() }
+        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new() }
     }
 
     /// The faults that the walk met.
@@ -57,7 +74,8 @@ impl<'w> JsonWriter<'w> {
         let value_start = self.out.len();
         self.out.push(bracket);
         let first_start = self.starts.len();
-        self.levels.push(Level { key_start, value_start, first_start, misplaced, ..Level::default() });
+        let is_array = bracket == b'[';
+        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, ..Level::default() });
     }
 
     /// Closes the innermost level and gives where its key and value begin.
@@ -147,15 +165,119 @@ impl<'w> JsonWriter<'w> {
             Secret::Always => true,
             Secret::Configuration => {
                 let range = self.levels.last().map(|level| level.last_text).unwrap_or_default();
-                self.catalog.is_sensitive(self.out.get(range.0..range.1).unwrap_or_default())
+                self.opening.catalog.is_sensitive(self.out.get(range.0..range.1).unwrap_or_default())
             }
+        }
+    }
+
+    /// Bytes that are no field's value, under a key that is numbered where there are several; in an array they are an
+    /// object of their own.
+    fn rest(&mut self, key: &[u8], bytes: &[u8]) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let is_array = level.is_array;
+        level.undecoded += 1;
+        if is_array {
+            self.out.push(b'{');
+        }
+        self.out.extend_from_slice(key);
+        if level.undecoded > 1 && !is_array {
+            self.out.extend_from_slice(itoa::Buffer::new().format(level.undecoded).as_bytes());
+        }
+        self.out.extend_from_slice(b"\":");
+        base64(self.out, bytes);
+        self.out.extend_from_slice(if is_array { b"}," } else { b"," });
+    }
+
+    /// Whether the innermost objects and arrays belong to a batch.
+    fn is_in_batch(&self) -> bool {
+        self.levels.iter().rev().take(2).any(|level| level.batch.is_some())
+    }
+
+    /// The one record of an old message, in a list of its own unless it is in one already.
+    fn open_record(&mut self) {
+        let is_inner = self.levels.last().is_some_and(|level| level.batch == Some(Batch::Inner));
+        let start = self.out.len();
+        if !is_inner {
+            self.out.extend_from_slice(b"\"records\":[");
+        }
+        self.open(start, b'{', false);
+        if let Some(level) = self.levels.last_mut() {
+            level.batch = Some(Batch::OneRecord);
+        }
+    }
+
+    fn close_record(&mut self) {
+        self.close(b'}');
+        let is_inner = self.levels.last().is_some_and(|level| level.batch == Some(Batch::Inner));
+        self.out.extend_from_slice(if is_inner { b"," } else { b"]," });
+    }
+
+    /// A field of a batch or record.
+    fn batch_value(&mut self, batch: Batch, field: &Field, value: Value<'_>) {
+        let is_left_out = batch == Batch::Inner || (field.hidden && batch != Batch::OneRecord);
+        if is_left_out {
+            return;
+        }
+        match value {
+            Value::Int(number) => {
+                self.out.extend_from_slice(field.json_key.as_bytes());
+                self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+                self.out.push(b',');
+            }
+            Value::Bytes(None) => {
+                self.out.extend_from_slice(field.json_key.as_bytes());
+                self.out.extend_from_slice(b"null,");
+            }
+            Value::Bytes(Some(bytes)) => self.text_or_base64(field, bytes),
+            _ => {}
+        }
+        if let Batch::Fields(facts) = batch {
+            self.explain_batch(facts, field);
+        }
+    }
+
+    /// A record's bytes: text where they are UTF-8, else base64 under a key that says so.
+    fn text_or_base64(&mut self, field: &Field, bytes: &[u8]) {
+        if std::str::from_utf8(bytes).is_ok() {
+            self.out.extend_from_slice(field.json_key.as_bytes());
+            string(self.out, bytes);
+        } else {
+            self.out.push(b'"');
+            self.out.extend_from_slice(field.key().as_bytes());
+            self.out.extend_from_slice(b"Base64\":");
+            base64(self.out, bytes);
+        }
+        self.out.push(b',');
+    }
+
+    /// What the checksum and the attributes say, behind them.
+    fn explain_batch(&mut self, facts: BatchFacts, field: &Field) {
+        let flag = |out: &mut Vec<u8>, key: &[u8], flag: bool| {
+            out.extend_from_slice(key);
+            out.extend_from_slice(if flag { b"true," } else { b"false," });
+        };
+        match &*field.name {
+            "Crc" => flag(self.out, b"\"_crcValid\":", facts.crc_valid),
+            "Attributes" => {
+                let time = if facts.is_log_append_time() { "LogAppendTime" } else { "CreateTime" };
+                let codec = facts.codec().name();
+                self.out.extend_from_slice(format!("\"_compression\":\"{codec}\",").as_bytes());
+                if facts.magic > 0 {
+                    self.out.extend_from_slice(format!("\"_timestampType\":\"{time}\",").as_bytes());
+                }
+                if facts.magic >= 2 {
+                    flag(self.out, b"\"_isTransactional\":", facts.is_transactional());
+                    flag(self.out, b"\"_isControlBatch\":", facts.is_control());
+                }
+            }
+            _ => {}
         }
     }
 
     /// The name of an error code other than 0, beside it.
     fn error_name(&mut self, field: &Field, code: i64) {
         let Some(id) = self.errors.filter(|id| code != 0 && field.enumeration == Some(*id)) else { return };
-        if let Some(name) = self.catalog.enumerations().get(id).and_then(|errors| errors.label(code)) {
+        if let Some(name) = self.opening.catalog.enumerations().get(id).and_then(|errors| errors.label(code)) {
             self.out.extend_from_slice(b",\"_");
             self.out.extend_from_slice(field.key().as_bytes());
             self.out.extend_from_slice(b"\":");
@@ -164,12 +286,12 @@ impl<'w> JsonWriter<'w> {
     }
 }
 
-impl<'p> Visitor<'p> for JsonWriter<'_> {
+impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     #[inline]
     fn enter(&mut self, scope: Scope<'p>, _: u32) {
         let start = self.out.len();
         match scope {
-            Scope::Message | Scope::Frame => {}
+            Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
             Scope::Header(_, plan) => {
                 self.out.extend_from_slice(b"\"header\":");
                 self.open(start, b'{', plan.top().misplaced);
@@ -180,7 +302,27 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
             }
             Scope::Struct(place, of) => {
                 let start = self.key(place);
+                let in_batch = self.is_in_batch();
                 self.open(start, b'{', of.misplaced);
+                if let Some(level) = self.levels.last_mut().filter(|_| in_batch) {
+                    level.batch = Some(Batch::Record);
+                }
+            }
+            Scope::Records(place, _) => {
+                let start = self.key(place);
+                self.open(start, b'[', false);
+            }
+            Scope::Batch(_, _, Nesting::Whole) => self.open(start, b'{', false),
+            Scope::Batch(_, _, Nesting::Inner) => {
+                // Its record is all that is written of it.
+                let level = Level { key_start: start, batch: Some(Batch::Inner), is_array: true, ..Level::default() };
+                self.levels.push(level);
+            }
+            Scope::OneRecord => self.open_record(),
+            Scope::Array(place, element, count) if is_messages(element) => {
+                let _ = (place, count);
+                self.out.extend_from_slice(b"\"records\":");
+                self.open(start, b'[', false);
             }
             Scope::Array(place, _, count) => {
                 let start = self.key(place);
@@ -197,14 +339,28 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
     #[inline]
     fn leave(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
-            Scope::Message | Scope::Frame => {}
-            Scope::Header(..) | Scope::Body(_) => {
+            Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
+            Scope::Header(..) | Scope::Body(_) | Scope::Batch(_, _, Nesting::Whole) => {
                 self.close(b'}');
                 self.out.push(b',');
             }
             Scope::Struct(place, _) => {
                 let (key_start, value_start) = self.close(b'}');
                 self.finish_entry(place, key_start, value_start);
+            }
+            Scope::Batch(_, _, Nesting::Inner) => drop(self.levels.pop()),
+            Scope::OneRecord => self.close_record(),
+            Scope::Records(place, length) => {
+                let (key_start, value_start) = self.close(b']');
+                self.finish_entry(place, key_start, value_start);
+                // As the broker's request log has it.
+                if let Place::Field(field) = place {
+                    self.out.extend_from_slice(b"\"_");
+                    self.out.extend_from_slice(field.key().as_bytes());
+                    self.out.extend_from_slice(b"SizeInBytes\":");
+                    self.out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+                    self.out.push(b',');
+                }
             }
             Scope::Array(place, _, Some(_)) => {
                 let (key_start, value_start) = self.close(b']');
@@ -218,7 +374,35 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
     }
 
     #[inline]
+    fn opening(&self) -> Option<Opening<'p>> {
+        Some(self.opening)
+    }
+
+    fn batch(&mut self, facts: BatchFacts) {
+        if let Some(level) = self.levels.last_mut()
+            && level.batch.is_none()
+        {
+            level.batch = Some(Batch::Fields(facts));
+        }
+    }
+
+    fn record(&mut self, offset: i64, timestamp: i64) {
+        self.out.extend_from_slice(b"\"offset\":");
+        self.out.extend_from_slice(itoa::Buffer::new().format(offset).as_bytes());
+        self.out.extend_from_slice(b",\"timestamp\":");
+        self.out.extend_from_slice(itoa::Buffer::new().format(timestamp).as_bytes());
+        self.out.push(b',');
+    }
+
+    #[inline]
     fn value(&mut self, place: Place<'p>, value: Value<'_>, _: Span) {
+        let batch = self.levels.last().and_then(|level| level.batch);
+        if let Some(batch) = batch
+            && let Place::Field(field) = place
+        {
+            self.batch_value(batch, field, value);
+            return;
+        }
         let key_start = self.key(place);
         let value_start = self.out.len();
         match value {
@@ -236,7 +420,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
                 withheld(self.out, secret.len());
             }
             Value::String(Some(text)) => self.string(place, text),
-            Value::Bytes(Some(bytes)) => base64(self.out, bytes),
+            // Records are always opened; elements of an array cannot be records.
+            Value::Bytes(Some(bytes)) | Value::Records(Some(bytes)) => base64(self.out, bytes),
             Value::Uuid(bytes) => {
                 let mut text = [0; 22];
                 // 16 bytes are 22 characters, so the slice is large enough.
@@ -246,15 +431,6 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
                 self.out.push(b'"');
             }
             Value::Float(number) => float(self.out, number),
-            Value::Records(Some(bytes)) => {
-                self.out.extend_from_slice(b"\"\"");
-                if let Place::Field(field) = place {
-                    self.out.extend_from_slice(b",\"_");
-                    self.out.extend_from_slice(field.key().as_bytes());
-                    self.out.extend_from_slice(b"SizeInBytes\":");
-                    self.out.extend_from_slice(itoa::Buffer::new().format(bytes.len()).as_bytes());
-                }
-            }
         }
         self.finish_entry(place, key_start, value_start);
     }
@@ -270,24 +446,13 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
                 base64(&mut level.unknown, bytes);
                 level.unknown.extend_from_slice(b"},");
             }
-            Part::Undecoded(bytes) => {
-                let Some(level) = self.levels.last_mut() else { return };
-                level.undecoded += 1;
-                self.out.extend_from_slice(b"\"_undecoded");
-                if level.undecoded > 1 {
-                    self.out.extend_from_slice(itoa::Buffer::new().format(level.undecoded).as_bytes());
-                }
-                self.out.extend_from_slice(b"\":");
-                base64(self.out, bytes);
-                self.out.push(b',');
-            }
-            Part::Trailing(bytes) => {
-                self.out.extend_from_slice(b"\"_trailing\":");
-                base64(self.out, bytes);
-                self.out.push(b',');
-            }
+            Part::Undecoded(bytes) => self.rest(b"\"_undecoded", bytes),
+            Part::Partial(bytes) => self.rest(b"\"_partial", bytes),
+            Part::Trailing(bytes) => self.rest(b"\"_trailing", bytes),
             Part::Size(_)
             | Part::ArrayLength { .. }
+            | Part::RecordsLength { .. }
+            | Part::Compressed(_)
             | Part::Presence
             | Part::TaggedCount { .. }
             | Part::Tag(_)
@@ -299,6 +464,11 @@ impl<'p> Visitor<'p> for JsonWriter<'_> {
     fn fault(&mut self, fault: &Fault) {
         self.faults.push(fault.clone());
     }
+}
+
+/// Whether an array is that of the messages in a compressed message.
+fn is_messages(element: &Element) -> bool {
+    &*element.name == "Message"
 }
 
 /// Ends an object or array: the bracket takes the place of the last comma.

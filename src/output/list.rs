@@ -1,9 +1,16 @@
 //! One line a message, for people.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 
-use crate::conversation::Message;
-use crate::protocol::Side;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::summary::{Summarizer, Summary};
+use super::units;
+use crate::capture::Time;
+use crate::conversation::{Message, Subject};
+use crate::dissect::display_text;
+use crate::protocol::{Catalog, Side};
 
 /// Appends the line in front of a message's tree: number, time, who to whom, latency.
 pub fn heading(out: &mut String, message: &Message<'_, '_>) {
@@ -24,4 +31,425 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>) {
         );
     }
     out.push('\n');
+}
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListOptions {
+    /// The columns of the terminal that lines must fit. `None`: columns are wide and nothing is cut.
+    pub width: Option<usize>,
+    /// Whether to use colours.
+    pub colour: bool,
+}
+
+/// Writes messages as lines of columns.
+///
+/// Lines are written as messages come, so columns begin as wide as most need and grow where one needs more.
+#[derive(Debug)]
+pub struct ListWriter<'p> {
+    catalog: &'p Catalog,
+    summarizer: Summarizer<'p>,
+    options: ListOptions,
+    columns: Columns,
+    start: Option<Time>,
+    has_header: bool,
+}
+
+/// The widths of the columns before the summary. 0: not shown, for want of room.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    number: usize,
+    time: usize,
+    client: usize,
+    broker: usize,
+    api: usize,
+    version: usize,
+    correlation: usize,
+    size: usize,
+    latency: usize,
+    /// Whether the longest names of APIs are shown whole.
+    grow_api: bool,
+}
+
+/// For files and other programs.
+const WIDE: Columns = Columns {
+    number: 7,
+    time: 11,
+    client: 21,
+    broker: 21,
+    api: 25,
+    version: 3,
+    correlation: 10,
+    size: 7,
+    latency: 9,
+    grow_api: true,
+};
+/// Columns of a terminal from which on there is room for more.
+const ROOM_FOR_LATENCY: usize = 96;
+const ROOM_FOR_SIZE: usize = 116;
+const ROOM_FOR_CORRELATION: usize = 140;
+/// A summary gets so many columns, even where a line is longer than the terminal is wide then.
+const LEAST_SUMMARY: usize = 10;
+
+impl Columns {
+    fn new(width: Option<usize>) -> Self {
+        let Some(width) = width else { return WIDE };
+        let narrow = Self {
+            number: 4,
+            time: 8,
+            client: 9,
+            broker: 6,
+            api: if width >= ROOM_FOR_LATENCY { 15 } else { 12 },
+            version: 3,
+            correlation: if width >= ROOM_FOR_CORRELATION { 5 } else { 0 },
+            size: if width >= ROOM_FOR_SIZE { 6 } else { 0 },
+            latency: if width >= ROOM_FOR_LATENCY { 8 } else { 0 },
+            grow_api: false,
+        };
+        if width >= ROOM_FOR_CORRELATION { Self { number: 6, time: 10, client: 15, api: 18, ..narrow } } else { narrow }
+    }
+
+    /// Makes room for what is in a line.
+    fn grow_to(&mut self, cells: &Cells<'_>) {
+        if self.grow_api {
+            self.api = self.api.max(cells.api.len());
+        }
+        let texts = [
+            (&mut self.number, &cells.number),
+            (&mut self.time, &cells.time),
+            (&mut self.client, &cells.client),
+            (&mut self.broker, &cells.broker),
+            (&mut self.version, &cells.version),
+            (&mut self.correlation, &cells.correlation),
+            (&mut self.size, &cells.size),
+            (&mut self.latency, &cells.latency),
+        ];
+        for (column, text) in texts {
+            if *column > 0 {
+                *column = (*column).max(text.len());
+            }
+        }
+    }
+
+    /// The columns before the summary.
+    fn total(&self) -> usize {
+        let optional = [self.correlation, self.size, self.latency].map(|width| if width > 0 { width + 1 } else { 0 });
+        let arrow = 3;
+        self.number
+            + 2
+            + self.time
+            + 1
+            + self.client
+            + arrow
+            + self.broker
+            + 1
+            + self.api
+            + 1
+            + self.version
+            + optional.iter().sum::<usize>()
+            + 2
+    }
+
+    /// Writes a line up to its summary.
+    fn write(&self, line: &mut Line, cells: &Cells<'_>, inks: &Inks) {
+        line.ink(inks.first);
+        line.right(&cells.number, self.number);
+        line.ink(inks.mark);
+        line.text.push(cells.mark);
+        line.ink(inks.first);
+        line.text.push(' ');
+        line.right(&cells.time, self.time);
+        line.ink(inks.middle);
+        line.text.push(' ');
+        line.left(&cells.client, self.client);
+        line.text.push(' ');
+        line.text.push(cells.arrow);
+        line.text.push(' ');
+        line.left(&cells.broker, self.broker);
+        line.text.push(' ');
+        line.ink(inks.api);
+        line.left(cells.api, self.api);
+        line.ink(inks.middle);
+        line.text.push(' ');
+        line.right(&cells.version, self.version);
+        let optional =
+            [(&cells.correlation, self.correlation), (&cells.size, self.size), (&cells.latency, self.latency)];
+        for (text, width) in optional.into_iter().filter(|(_, width)| *width > 0) {
+            line.text.push(' ');
+            line.right(text, width);
+        }
+        line.text.push_str("  ");
+    }
+
+    fn write_header(&self, line: &mut Line) {
+        let cells = Cells {
+            number: "No.".to_owned(),
+            mark: ' ',
+            time: "Time".to_owned(),
+            client: "Client".to_owned(),
+            arrow: ' ',
+            broker: "Broker".to_owned(),
+            api: "API",
+            version: "Ver".to_owned(),
+            correlation: "Corr".to_owned(),
+            size: "Size".to_owned(),
+            latency: "Latency".to_owned(),
+        };
+        let header = Some(Ink::Header);
+        self.write(line, &cells, &Inks { first: header, mark: header, middle: header, api: header });
+        line.text.push_str("Summary");
+        line.end();
+    }
+}
+
+/// The colours of a line up to its summary.
+struct Inks {
+    first: Option<Ink>,
+    mark: Option<Ink>,
+    middle: Option<Ink>,
+    api: Option<Ink>,
+}
+
+/// What a part of a line is, for its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Header,
+    Faint,
+    Request,
+    Response,
+    Error,
+    Odd,
+}
+
+impl Ink {
+    /// The escape sequence that begins it (ECMA-48, select graphic rendition).
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Header => "\x1b[1m",
+            Self::Faint => "\x1b[2m",
+            Self::Request => "\x1b[36m",
+            Self::Response => "\x1b[32m",
+            Self::Error => "\x1b[33m",
+            Self::Odd => "\x1b[1;31m",
+        }
+    }
+}
+
+const RESET: &str = "\x1b[0m";
+
+impl<'p> ListWriter<'p> {
+    /// A writer; the header comes with the first line.
+    pub fn new(catalog: &'p Catalog, options: ListOptions) -> Self {
+        Self {
+            catalog,
+            summarizer: Summarizer::new(catalog),
+            options,
+            columns: Columns::new(options.width),
+            start: None,
+            has_header: false,
+        }
+    }
+
+    /// Says when the capture begins; else it begins with its first message.
+    pub fn start(&mut self, time: Time) {
+        self.start = self.start.or(Some(time));
+    }
+
+    /// Appends the line of a message.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+        let start = *self.start.get_or_insert(message.time);
+        let summary = self.summarizer.summarize(message);
+        let is_odd = !summary.notes.is_empty();
+        let cells = Cells::new(self.catalog, message, start, is_odd);
+        self.columns.grow_to(&cells);
+        let mut line = Line { out, text: String::new(), ink: None, colour: self.options.colour };
+        if !self.has_header {
+            self.has_header = true;
+            self.columns.write_header(&mut line);
+        }
+        let api = if message.side() == Side::Request { Ink::Request } else { Ink::Response };
+        let inks = Inks {
+            first: Some(Ink::Faint),
+            mark: Some(if is_odd { Ink::Odd } else { Ink::Faint }),
+            middle: None,
+            api: Some(api),
+        };
+        self.columns.write(&mut line, &cells, &inks);
+        let room = self.options.width.map(|width| width.saturating_sub(self.columns.total()).max(LEAST_SUMMARY));
+        write_summary(&mut line, &summary, room);
+        line.end();
+    }
+
+    /// Appends a packet's comment: a line of its own.
+    pub fn comment(&mut self, out: &mut Vec<u8>, comment: &str) {
+        let mut line = Line { out, text: String::new(), ink: None, colour: self.options.colour };
+        if !self.has_header {
+            self.has_header = true;
+            self.columns.write_header(&mut line);
+        }
+        for text in comment.lines().map(str::trim).filter(|text| !text.is_empty()) {
+            let escaped = display_text(text.as_bytes());
+            let inner = escaped.get(1..escaped.len() - 1).unwrap_or_default();
+            line.ink(Some(Ink::Faint));
+            line.text.push_str("-- ");
+            line.cut(inner, self.options.width.map_or(usize::MAX, |width| width.saturating_sub(6)));
+            line.text.push_str(" --");
+            line.end();
+        }
+    }
+}
+
+/// Writes errors, what the rule says and what is odd. Where there is no room for all, what is odd is kept.
+fn write_summary(line: &mut Line, summary: &Summary<'_>, room: Option<usize>) {
+    let mut room = room.unwrap_or(usize::MAX);
+    let notes = summary.notes.width() + 2;
+    let both = summary.errors.width() + summary.text.width() + 4;
+    let odd = if summary.notes.is_empty() { 0 } else { notes.min(room) };
+    if odd > 0 {
+        // Where that leaves but a few letters, they are left out as well.
+        let left = room.saturating_sub(odd + 2);
+        room = if left < both && left < 8 { 0 } else { left };
+    }
+    let written = line.text.len();
+    line.ink(Some(Ink::Error).filter(|_| !summary.errors.is_empty()));
+    room -= line.cut(summary.errors, room);
+    line.ink(None);
+    if !summary.errors.is_empty() && !summary.text.is_empty() && room > 4 {
+        line.text.push_str(", ");
+        room -= 2;
+    }
+    if room > 0 {
+        line.cut(summary.text, room);
+    }
+    if odd > 0 {
+        if line.text.len() > written && !(summary.errors.is_empty() && summary.text.is_empty()) {
+            line.text.push_str("; ");
+        }
+        line.ink(Some(Ink::Odd));
+        line.text.push_str("! ");
+        line.cut(summary.notes, odd.saturating_sub(2));
+    }
+}
+
+/// A line that is being written.
+struct Line<'o> {
+    out: &'o mut Vec<u8>,
+    text: String,
+    ink: Option<Ink>,
+    colour: bool,
+}
+
+impl Line<'_> {
+    /// Changes the colour of what follows; `None` is the terminal's own.
+    fn ink(&mut self, ink: Option<Ink>) {
+        if !self.colour || ink == self.ink {
+            return;
+        }
+        if self.ink.is_some() {
+            self.text.push_str(RESET);
+        }
+        self.text.push_str(ink.map_or("", Ink::begin));
+        self.ink = ink;
+    }
+
+    /// Text at the right of a column.
+    fn right(&mut self, text: &str, width: usize) {
+        let gap = width.saturating_sub(text.width());
+        self.text.extend(std::iter::repeat_n(' ', gap));
+        self.cut(text, width);
+    }
+
+    /// Text at the left of a column.
+    fn left(&mut self, text: &str, width: usize) {
+        let used = self.cut(text, width);
+        self.text.extend(std::iter::repeat_n(' ', width.saturating_sub(used)));
+    }
+
+    /// Text of at most so many columns, and how many it takes.
+    fn cut(&mut self, text: &str, width: usize) -> usize {
+        let whole = text.width();
+        if whole <= width {
+            self.text.push_str(text);
+            return whole;
+        }
+        let mut used = 1;
+        for character in text.chars() {
+            let more = character.width().unwrap_or(0);
+            if used + more > width {
+                break;
+            }
+            self.text.push(character);
+            used += more;
+        }
+        if width > 0 {
+            self.text.push('…');
+            used
+        } else {
+            0
+        }
+    }
+
+    /// Ends the line. Nobody wants blanks at its end.
+    fn end(&mut self) {
+        self.ink(None);
+        self.out.extend_from_slice(self.text.trim_end().as_bytes());
+        self.out.push(b'\n');
+        self.text.clear();
+    }
+}
+
+/// What stands in the columns of a message.
+struct Cells<'p> {
+    number: String,
+    mark: char,
+    time: String,
+    client: String,
+    arrow: char,
+    broker: String,
+    api: &'p str,
+    version: String,
+    correlation: String,
+    size: String,
+    latency: String,
+}
+
+impl<'p> Cells<'p> {
+    fn new(catalog: &'p Catalog, message: &Message<'_, 'p>, start: Time, is_odd: bool) -> Self {
+        let api = match (message.subject, message.key()) {
+            (Subject::SaslToken, _) => "SaslToken",
+            (_, Some(key)) => catalog.api(key).map_or("", |api| api.name.as_str()),
+            (_, None) => "",
+        };
+        // Of an API without a name, the key is more than the version.
+        let version = match (message.key().filter(|_| api.is_empty()), message.version()) {
+            (Some(key), _) => format!("#{}", key.0),
+            (None, Some(version)) => format!("v{version}"),
+            (None, None) => String::new(),
+        };
+        Self {
+            number: message.index.to_string(),
+            mark: if is_odd { '!' } else { ' ' },
+            time: seconds(message.time.since(start)),
+            client: message.client.to_string(),
+            arrow: if message.side() == Side::Request { '→' } else { '←' },
+            broker: broker(message.client, message.broker),
+            api: if api.is_empty() { "?" } else { api },
+            version,
+            correlation: message.correlation().map(|id| id.to_string()).unwrap_or_default(),
+            size: units::short_bytes(message.size()),
+            latency: message.request.map(|exchange| units::latency(exchange.latency)).unwrap_or_default(),
+        }
+    }
+}
+
+/// A broker on its client's host is shown by its port alone.
+fn broker(client: SocketAddr, broker: SocketAddr) -> String {
+    if client.ip() == broker.ip() { format!(":{}", broker.port()) } else { broker.to_string() }
+}
+
+/// Nanoseconds as seconds with six places.
+fn seconds(nanoseconds: i64) -> String {
+    let microseconds = nanoseconds.unsigned_abs() / 1000;
+    let sign = if nanoseconds < 0 && microseconds > 0 { "-" } else { "" };
+    format!("{sign}{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
 }

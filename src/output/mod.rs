@@ -8,6 +8,8 @@ pub mod ndjson;
 pub mod page;
 pub mod paint;
 pub mod schema_text;
+pub mod summary;
 pub mod table;
 pub mod tree_json;
 pub mod tree_text;
+mod units;

@@ -7,30 +7,30 @@ use itoa::Buffer;
 use super::json::{self, JsonWriter, base64, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
-use crate::dissect::{Fault, Reading, dissect};
+use crate::dissect::{Fault, Opening, Reading, dissect};
 use crate::protocol::{ApiKey, Catalog, Side};
 
 /// Writes messages as lines of JSON.
 #[derive(Debug)]
 pub struct NdjsonWriter<'p> {
-    catalog: &'p Catalog,
+    opening: Opening<'p>,
     show_secrets: bool,
 }
 
 impl<'p> NdjsonWriter<'p> {
     /// A writer that withholds secrets unless it is told not to.
-    pub fn new(catalog: &'p Catalog, show_secrets: bool) -> Self {
-        Self { catalog, show_secrets }
+    pub fn new(opening: Opening<'p>, show_secrets: bool) -> Self {
+        Self { opening, show_secrets }
     }
 
     /// Appends the line of a message, with its newline.
     pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
         out.push(b'{');
-        envelope(out, self.catalog, message);
+        envelope(out, self.opening.catalog, message);
         if message.subject == Subject::SaslToken {
             self.token(out, message);
         } else {
-            let mut writer = JsonWriter::new(self.catalog, out, self.show_secrets);
+            let mut writer = JsonWriter::new(self.opening, out, self.show_secrets);
             dissect(&message.reading, message.frame, &mut writer);
             let found = writer.into_faults();
             faults(out, &found);
@@ -55,14 +55,14 @@ impl<'p> NdjsonWriter<'p> {
 /// Appends the line of a message of which nothing but its bytes is known: key, version on the wire, assumed version.
 pub fn explained<'p>(
     out: &mut Vec<u8>,
-    catalog: &'p Catalog,
+    opening: Opening<'p>,
     show_secrets: bool,
     (key, version, assumed): (ApiKey, i16, Option<i16>),
     reading: &Reading<'p>,
     bytes: &[u8],
 ) {
     out.extend_from_slice(format!("{{\"type\":\"{}\",\"api\":", reading.side.word()).as_bytes());
-    string(out, catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
+    string(out, opening.catalog.api(key).map_or("unknown", |api| api.name.as_str()).as_bytes());
     optional(out, b",\"apiKey\":", Some(key.0.into()));
     optional(out, b",\"apiVersion\":", Some(version.into()));
     out.push(b',');
@@ -70,7 +70,7 @@ pub fn explained<'p>(
     if let Some(version) = assumed {
         number(out, b"\"assumedVersion\":", version.unsigned_abs().into());
     }
-    let mut writer = JsonWriter::new(catalog, out, show_secrets);
+    let mut writer = JsonWriter::new(opening, out, show_secrets);
     dissect(reading, bytes, &mut writer);
     let found = writer.into_faults();
     faults(out, &found);

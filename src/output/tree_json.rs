@@ -4,29 +4,28 @@ use super::describe::{Describer, title};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
-use crate::dissect::{Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
-use crate::protocol::Catalog;
+use crate::dissect::{Opening, Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
 
 /// Writes messages as trees of JSON nodes.
 #[derive(Debug)]
 pub struct TreeJsonWriter<'p> {
-    catalog: &'p Catalog,
+    opening: Opening<'p>,
     show_secrets: bool,
 }
 
 impl<'p> TreeJsonWriter<'p> {
     /// A writer that withholds secrets unless it is told not to.
-    pub fn new(catalog: &'p Catalog, show_secrets: bool) -> Self {
-        Self { catalog, show_secrets }
+    pub fn new(opening: Opening<'p>, show_secrets: bool) -> Self {
+        Self { opening, show_secrets }
     }
 
     /// Appends the line of a message, with its newline.
     pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        let mut tree = Tree::new();
+        let mut tree = Tree::opened(self.opening);
         dissect(&message.reading, message.frame, &mut tree);
-        let title = title(self.catalog, message);
+        let title = title(self.opening.catalog, message);
         let describer = Describer {
-            catalog: self.catalog,
+            catalog: self.opening.catalog,
             tree: &tree,
             frame: message.frame,
             title: (&title.0, &title.1),
@@ -34,7 +33,7 @@ impl<'p> TreeJsonWriter<'p> {
             show_secrets: self.show_secrets,
         };
         out.push(b'{');
-        ndjson::envelope(out, self.catalog, message);
+        ndjson::envelope(out, self.opening.catalog, message);
         out.extend_from_slice(b"\"tree\":");
         write_nodes(out, &describer);
         out.push(b',');

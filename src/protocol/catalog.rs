@@ -211,9 +211,9 @@ impl Catalog {
         all
     }
 
-    /// The names of all messages.
+    /// The names of all messages; layouts are none.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.name.as_str())
+        self.entries.iter().filter(|entry| entry.kind != Kind::Layout).map(|entry| entry.name.as_str())
     }
 
     /// The newest description of a message, by its name, whatever the case.

@@ -1,0 +1,649 @@
+//! Record batches (format 2) and message sets (formats 0 and 1) inside of a records field.
+
+use std::cell::RefCell;
+
+use super::inflate::{Codec, InflateError, inflate};
+use super::walk::{Halt, Step, Walk};
+use super::{FaultKind, Inflated, Nesting, Opening, Part, Place, Scope, Value, Visitor};
+use crate::protocol::{Element, Field, Plan, Struct, Type};
+use crate::wire::{self, Bytes, WireErrorKind};
+
+/// What is known of a batch, or of a message of the old formats, before its fields are walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchFacts {
+    /// The format: 0, 1 or 2.
+    pub magic: u8,
+    /// Whether the checksum is right.
+    pub crc_valid: bool,
+    /// Codec and flags.
+    pub attributes: i16,
+    /// The offset that deltas count from; of an old message, its own.
+    pub base_offset: i64,
+    /// The timestamp that deltas count from; of an old message, its own, or -1.
+    pub base_timestamp: i64,
+    /// The latest timestamp, or when the broker appended the batch.
+    pub max_timestamp: i64,
+}
+
+impl BatchFacts {
+    /// Reads a whole batch or message; `None` where the bytes end before its header does, or its format is not known.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let magic = *bytes.get(MAGIC)?;
+        let int64 = |at| number(bytes, at).map(i64::from_be_bytes);
+        let stored = |at| number(bytes, at).map(u32::from_be_bytes);
+        let base_offset = int64(0)?;
+        if magic == 2 {
+            return Some(Self {
+                magic,
+                crc_valid: stored(17)? == checksum(bytes, magic),
+                attributes: number(bytes, ATTRIBUTES).map(i16::from_be_bytes)?,
+                base_offset,
+                base_timestamp: int64(27)?,
+                max_timestamp: int64(35)?,
+            });
+        }
+        let timestamp = if magic == 1 { int64(18)? } else { -1 };
+        Some(Self {
+            magic,
+            crc_valid: stored(PREFIX)? == checksum(bytes, magic),
+            attributes: (*bytes.get(MAGIC + 1)?).into(),
+            base_offset,
+            base_timestamp: timestamp,
+            max_timestamp: timestamp,
+        })
+    }
+
+    /// Whether bytes begin with a whole batch, by its checksum.
+    fn starts_whole(self, bytes: Bytes<'_>) -> bool {
+        let length = number(bytes.as_slice(), 8).map_or(0, i32::from_be_bytes);
+        let total = usize::try_from(length).map_or(0, |length| length + PREFIX);
+        let whole = bytes.as_slice().get(..total);
+        whole.and_then(Self::read).is_some_and(|facts| facts.magic == self.magic && facts.crc_valid)
+    }
+
+    /// Codec and flags in words.
+    pub fn flags(self) -> String {
+        let time = if self.is_log_append_time() { "LogAppendTime" } else { "CreateTime" };
+        let flags = [
+            (true, self.codec().name()),
+            (self.magic > 0, time),
+            (self.is_transactional(), "transactional"),
+            (self.is_control(), "control"),
+            (self.magic >= 2 && self.attributes & 0x40 != 0, "delete horizon"),
+        ];
+        let words: Vec<&str> = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word).collect();
+        words.join(", ")
+    }
+
+    /// The codec.
+    pub fn codec(self) -> Codec {
+        Codec((self.attributes & 0x7).to_be_bytes()[1])
+    }
+
+    /// Whether timestamps are those of the broker.
+    pub fn is_log_append_time(self) -> bool {
+        self.attributes & 0x8 != 0
+    }
+
+    /// Whether the batch belongs to a transaction.
+    pub fn is_transactional(self) -> bool {
+        self.magic >= 2 && self.attributes & 0x10 != 0
+    }
+
+    /// Whether its records are markers of brokers, not data.
+    pub fn is_control(self) -> bool {
+        self.magic >= 2 && self.attributes & 0x20 != 0
+    }
+}
+
+/// The plans of one format, taken apart.
+#[derive(Clone, Copy)]
+struct Layout<'p> {
+    plan: &'p Plan,
+    /// A batch, or an old message.
+    batch: &'p Element,
+    batch_struct: &'p Struct,
+}
+
+/// The parts of a record of format 2.
+#[derive(Clone, Copy)]
+struct RecordLayout<'p> {
+    field: &'p Field,
+    element: &'p Element,
+    of: &'p Struct,
+    fields: &'p [Field],
+}
+
+impl<'p> Layout<'p> {
+    fn new(plan: &'p Plan) -> Option<Self> {
+        let Type::Array(id) = plan.untagged(plan.top()).first()?.ty else { return None };
+        let batch = plan.element(id);
+        let Type::Struct(id) = batch.ty else { return None };
+        Some(Self { plan, batch, batch_struct: plan.structure(id) })
+    }
+
+    fn fields(self) -> &'p [Field] {
+        self.plan.untagged(self.batch_struct)
+    }
+}
+
+impl<'p> RecordLayout<'p> {
+    /// The struct that the elements of a field's array are.
+    fn new(plan: &'p Plan, field: &'p Field) -> Option<Self> {
+        let Type::Array(id) = field.ty else { return None };
+        let element = plan.element(id);
+        let Type::Struct(id) = element.ty else { return None };
+        let of = plan.structure(id);
+        Some(Self { field, element, of, fields: plan.untagged(of) })
+    }
+}
+
+/// Bytes from a batch's beginning up to and with its length.
+const PREFIX: usize = 12;
+/// Where the magic stands, in all formats.
+const MAGIC: usize = 16;
+/// Where what the checksum of format 2 covers begins.
+const ATTRIBUTES: usize = 21;
+/// Bytes of a batch of format 2 without records.
+const BATCH: usize = 61;
+/// Least sizes of messages of format 0 and 1: 14 and 22 bytes behind the size.
+const MESSAGE_0: usize = 26;
+const MESSAGE_1: usize = 34;
+
+impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
+    /// A records field that is opened.
+    pub(super) fn records(
+        &mut self,
+        input: &mut Bytes<'_>,
+        place: Place<'p>,
+        nullable: bool,
+        opening: Opening<'p>,
+    ) -> Step {
+        let start = input.offset();
+        let before = *input;
+        let compact = place.ty() == Type::CompactRecords;
+        let length = self.read(input, if compact { wire::length_compact } else { wire::length32 }, place)?;
+        let Some(length) = length else {
+            self.visitor.value(place, Value::Records(None), self.span(start, *input));
+            if !nullable {
+                self.place_fault(place, self.span(start, *input), FaultKind::Null);
+            }
+            return Ok(());
+        };
+        let available = input.len();
+        if length as usize > available && self.complete {
+            *input = before;
+            let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: available as u32 };
+            self.place_fault(place, self.span(start, before.split(before.len()).1), FaultKind::Wire(kind));
+            return Err(Halt);
+        }
+        self.visitor.enter(Scope::Records(place, length), start);
+        self.visitor.part(Part::RecordsLength { length, compact }, self.span(start, *input));
+        let (mut inside, rest) = input.split(length as usize);
+        *input = rest;
+        let step = self.push(place, start);
+        if step.is_ok() {
+            // A part of a snapshot's file: it may begin and end anywhere in a batch (KIP-630).
+            let is_aligned = place.field().is_none_or(|field| &*field.name != "UnalignedRecords");
+            if is_aligned || BatchFacts::read(inside.as_slice()).is_some_and(|facts| facts.starts_whole(inside)) {
+                self.batches(&mut inside, opening);
+            } else {
+                self.rest(&mut inside, Part::Partial);
+            }
+            self.trail.pop();
+        }
+        self.rest(&mut inside, Part::Undecoded);
+        self.visitor.leave(Scope::Records(place, length), inside.offset());
+        if length as usize > available {
+            let kind = FaultKind::Lost { missing: self.missing };
+            self.place_fault(place, self.span(input.offset(), *input), kind);
+            return Err(Halt);
+        }
+        step
+    }
+
+    /// Batches one behind the other, of any formats. What is left of the input could not be read.
+    fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
+        let layout = |name: &str, version| opening.catalog.plan(name, version).and_then(Layout::new);
+        for index in 0.. {
+            let bytes = input.as_slice();
+            let (Some(&magic), Some(length)) = (bytes.get(MAGIC), bytes.get(8..).and_then(<[u8]>::first_chunk)) else {
+                // The beginning of a batch that did not fit into the answer any more.
+                self.rest(input, Part::Partial);
+                return;
+            };
+            let (name, least) = match magic {
+                0 => ("MessageSet", MESSAGE_0),
+                1 => ("MessageSet", MESSAGE_1),
+                2 => ("RecordBatch", BATCH),
+                _ => {
+                    let at = self.span(input.offset() + MAGIC as u32, input.split(MAGIC + 1).1);
+                    self.fault("magic", "int8", at, FaultKind::Magic { found: magic });
+                    return;
+                }
+            };
+            let Some(layout) = layout(name, magic.into()) else { return };
+            let length = i32::from_be_bytes(*length);
+            let total = usize::try_from(length).map_or(0, |length| length + PREFIX);
+            if total < least {
+                let at = self.span(input.offset() + 8, input.split(PREFIX).1);
+                let kind = FaultKind::BatchLength { length, least: (least - PREFIX) as u32 };
+                self.fault("batch_length", "int32", at, kind);
+                return;
+            }
+            if total > bytes.len() {
+                self.rest(input, Part::Partial);
+                return;
+            }
+            let (mut batch, rest) = input.split(total);
+            *input = rest;
+            let complete = std::mem::replace(&mut self.complete, true);
+            let place = Place::Element(layout.batch, index);
+            if self.push(place, batch.offset()).is_ok() {
+                if magic == 2 {
+                    self.batch(&mut batch, place, layout, opening);
+                } else {
+                    self.message(&mut batch, place, layout, None, opening);
+                }
+                self.trail.pop();
+            }
+            self.complete = complete;
+            self.rest(&mut batch, Part::Undecoded);
+        }
+    }
+
+    fn batch(&mut self, input: &mut Bytes<'_>, place: Place<'p>, layout: Layout<'p>, opening: Opening<'p>) {
+        let bytes = input.as_slice();
+        let Some(facts) = BatchFacts::read(bytes) else { return };
+        let computed = checksum(bytes, 2);
+        let scope = Scope::Batch(place, layout.batch_struct, Nesting::Whole);
+        self.visitor.enter(scope, input.offset());
+        self.visitor.batch(facts);
+        if self.batch_members(input, layout, facts, computed, opening).is_err() {
+            self.rest(input, Part::Undecoded);
+        }
+        self.visitor.leave(scope, input.offset());
+    }
+
+    fn batch_members(
+        &mut self,
+        input: &mut Bytes<'_>,
+        layout: Layout<'p>,
+        facts: BatchFacts,
+        computed: u32,
+        opening: Opening<'p>,
+    ) -> Step {
+        let Some((records, header)) = layout.fields().split_last() else { return Err(Halt) };
+        let (mut last_offset_delta, mut count) = (0, 0);
+        for field in header {
+            let start = input.offset();
+            last_offset_delta = if &*field.name == "LastOffsetDelta" { peek(*input) } else { last_offset_delta };
+            count = peek(*input);
+            self.value(input, layout.plan, Place::Field(field), false)?;
+            if &*field.name == "Crc" && !facts.crc_valid {
+                self.place_fault(Place::Field(field), self.span(start, *input), FaultKind::Crc { computed });
+            }
+        }
+        let Some(record) = RecordLayout::new(layout.plan, records) else { return Err(Halt) };
+        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta };
+        if facts.codec() == Codec::NONE {
+            return self.record_list(input, list);
+        }
+        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+            if walk.record_list(inside, list).is_err() {
+                walk.rest(inside, Part::Undecoded);
+            }
+        })
+    }
+
+    /// Inflates the input and lets `read` walk what comes out, which is a buffer of its own.
+    fn inflated(
+        &mut self,
+        input: &mut Bytes<'_>,
+        part: Part<'_>,
+        facts: BatchFacts,
+        opening: Opening<'p>,
+        read: impl FnOnce(&mut Self, &mut Bytes<'_>),
+    ) -> Step {
+        let (compressed, rest) = input.split(input.len());
+        let at = self.span(compressed.offset(), rest);
+        *input = rest;
+        // An old message's value stands behind its length.
+        let skip = if facts.magic < 2 { 4 } else { 0 };
+        let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
+        self.visitor.part(part, at);
+        let mut buffer = take_buffer();
+        let limit = opening.max_inflate.saturating_sub(self.inflated_bytes);
+        let result = inflate(facts.codec(), facts.magic, bytes, limit, &mut buffer);
+        self.inflated_bytes += buffer.len() as u32;
+        self.buffers += 1;
+        if let Err(error) = result {
+            let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
+            self.fault("records", "bytes", at, kind);
+        }
+        if !buffer.is_empty() {
+            let scope = Scope::Inflated(Inflated {
+                buffer: self.buffers,
+                codec: facts.codec(),
+                compressed: bytes.len() as u32,
+                size: buffer.len() as u32,
+            });
+            let outer = std::mem::replace(&mut self.buffer, self.buffers);
+            let complete = std::mem::replace(&mut self.complete, result.is_ok());
+            self.visitor.inflated(&buffer);
+            self.visitor.enter(scope, 0);
+            let mut inside = Bytes::new(&buffer);
+            read(self, &mut inside);
+            self.rest(&mut inside, Part::Undecoded);
+            self.visitor.leave(scope, inside.offset());
+            self.buffer = outer;
+            self.complete = complete;
+        }
+        give_buffer(buffer);
+        if matches!(result, Err(InflateError::UnknownCodec)) { Err(Halt) } else { Ok(()) }
+    }
+
+    fn record_list(&mut self, input: &mut Bytes<'_>, list: RecordList<'p>) -> Step {
+        let RecordLayout { field, element, .. } = list.record;
+        let start = input.offset();
+        let said = u32::try_from(list.count).unwrap_or(0);
+        let scope = Scope::Array(Place::Field(field), element, Some(said));
+        self.visitor.enter(scope, start);
+        let mut step = self.push(Place::Field(field), start);
+        if step.is_ok() {
+            let mut found = 0;
+            while step.is_ok() && found < said && !input.is_empty() {
+                step = self.record(input, found, list);
+                found += 1;
+            }
+            self.trail.pop();
+            if step.is_ok() && (found < said || !input.is_empty() || list.count < 0) {
+                let kind = FaultKind::RecordCount { said: list.count, found, left: input.len() as u32 };
+                self.place_fault(Place::Field(field), self.span(start, *input), kind);
+                step = Err(Halt);
+            }
+        }
+        self.visitor.leave(scope, input.offset());
+        step
+    }
+
+    /// One record. Its length bounds it: a fault inside of it ends with it.
+    fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Step {
+        let RecordLayout { element, of, fields, .. } = list.record;
+        let Some((length_field, others)) = fields.split_first() else { return Err(Halt) };
+        let place = Place::Element(element, index);
+        let start = input.offset();
+        self.push(place, start)?;
+        self.visitor.enter(Scope::Struct(place, of), start);
+        let step = self.varint(input, length_field).and_then(|length| {
+            let Some(size) = usize::try_from(length).ok().filter(|size| *size <= input.len()) else {
+                let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: input.len() as u32 };
+                self.place_fault(Place::Field(length_field), self.span(start, *input), FaultKind::Wire(kind));
+                return Err(Halt);
+            };
+            let (mut inside, rest) = input.split(size);
+            *input = rest;
+            let step = self.record_members(&mut inside, others, list);
+            if step.is_ok() && !inside.is_empty() {
+                let kind = FaultKind::RecordLength { length, left: inside.len() as u32 };
+                self.place_fault(Place::Field(length_field), self.span(start, inside), kind);
+            }
+            self.rest(&mut inside, Part::Undecoded);
+            Ok(())
+        });
+        self.trail.pop();
+        self.visitor.leave(Scope::Struct(place, of), input.offset());
+        step
+    }
+
+    fn record_members(&mut self, input: &mut Bytes<'_>, fields: &'p [Field], list: RecordList<'p>) -> Step {
+        let [attributes, timestamp_delta, offset_delta, key_length, key, value_length, value, headers_count, headers] =
+            fields
+        else {
+            return Err(Halt);
+        };
+        self.value(input, list.layout, Place::Field(attributes), false)?;
+        let since = self.varlong(input, timestamp_delta)?;
+        let start = input.offset();
+        let delta = self.varint(input, offset_delta)?;
+        if delta > list.last_offset_delta || delta < 0 {
+            let kind = FaultKind::OffsetDelta { found: delta, last: list.last_offset_delta };
+            self.place_fault(Place::Field(offset_delta), self.span(start, *input), kind);
+        }
+        let facts = list.facts;
+        let timestamp =
+            if facts.is_log_append_time() { facts.max_timestamp } else { facts.base_timestamp.wrapping_add(since) };
+        self.visitor.record(facts.base_offset.wrapping_add(delta.into()), timestamp);
+        self.sized(input, key_length, key)?;
+        self.sized(input, value_length, value)?;
+        let start = input.offset();
+        let count = self.varint(input, headers_count)?;
+        let Some(header) = RecordLayout::new(list.layout, headers) else { return Err(Halt) };
+        // A header is two lengths at least.
+        let Some(count) = u32::try_from(count).ok().filter(|count| *count as usize <= input.len() / 2) else {
+            let kind =
+                FaultKind::TooManyElements { count: count.cast_unsigned(), each: 2, available: input.len() as u32 };
+            self.place_fault(Place::Field(headers_count), self.span(start, *input), kind);
+            return Err(Halt);
+        };
+        let scope = Scope::Array(Place::Field(headers), header.element, Some(count));
+        self.visitor.enter(scope, input.offset());
+        let step = (0..count).try_for_each(|index| self.header_of_record(input, index, header));
+        self.visitor.leave(scope, input.offset());
+        step
+    }
+
+    fn header_of_record(&mut self, input: &mut Bytes<'_>, index: u32, header: RecordLayout<'p>) -> Step {
+        let [key_length, key, value_length, value] = header.fields else { return Err(Halt) };
+        let place = Place::Element(header.element, index);
+        self.visitor.enter(Scope::Struct(place, header.of), input.offset());
+        let step = self.sized(input, key_length, key).and_then(|()| self.sized(input, value_length, value));
+        self.visitor.leave(Scope::Struct(place, header.of), input.offset());
+        step
+    }
+
+    /// Bytes behind their length; a negative one is null.
+    fn sized(&mut self, input: &mut Bytes<'_>, length_field: &'p Field, field: &'p Field) -> Step {
+        let length = self.varint(input, length_field)?;
+        let start = input.offset();
+        let place = Place::Field(field);
+        let Ok(length) = usize::try_from(length) else {
+            let at = self.span(start, *input);
+            self.visitor.value(place, Value::Bytes(None), at);
+            if !field.nullable {
+                self.place_fault(place, at, FaultKind::Null);
+            }
+            return Ok(());
+        };
+        let Some(bytes) = input.as_slice().get(..length) else {
+            let length = i64::try_from(length).unwrap_or(i64::MAX);
+            let kind = WireErrorKind::LengthTooLarge { length, available: input.len() as u32 };
+            self.place_fault(place, self.span(start, input.split(input.len()).1), FaultKind::Wire(kind));
+            return Err(Halt);
+        };
+        *input = input.split(length).1;
+        self.visitor.value(place, Value::Bytes(Some(bytes)), self.span(start, *input));
+        Ok(())
+    }
+
+    fn varint(&mut self, input: &mut Bytes<'_>, field: &'p Field) -> Result<i32, Halt> {
+        let start = input.offset();
+        let number = self.read(input, wire::varint, Place::Field(field))?;
+        self.visitor.value(Place::Field(field), Value::Int(number.into()), self.span(start, *input));
+        Ok(number)
+    }
+
+    fn varlong(&mut self, input: &mut Bytes<'_>, field: &'p Field) -> Result<i64, Halt> {
+        let start = input.offset();
+        let number = self.read(input, wire::varlong, Place::Field(field))?;
+        self.visitor.value(Place::Field(field), Value::Int(number), self.span(start, *input));
+        Ok(number)
+    }
+
+    /// A message of format 0 or 1. `outer` is what the compressed message says that holds it.
+    fn message(
+        &mut self,
+        input: &mut Bytes<'_>,
+        place: Place<'p>,
+        layout: Layout<'p>,
+        outer: Option<Wrapper>,
+        opening: Opening<'p>,
+    ) {
+        let bytes = input.as_slice();
+        let Some(mut facts) = BatchFacts::read(bytes) else { return };
+        let computed = checksum(bytes, facts.magic);
+        if let Some(outer) = outer {
+            facts.base_offset = facts.base_offset.wrapping_add(outer.base);
+            facts.base_timestamp = outer.append_time.unwrap_or(facts.base_timestamp);
+        }
+        let nesting = if outer.is_some() { Nesting::Inner } else { Nesting::Whole };
+        let scope = Scope::Batch(place, layout.batch_struct, nesting);
+        self.visitor.enter(scope, input.offset());
+        self.visitor.batch(facts);
+        if self.message_members(input, layout, facts, computed, opening).is_err() {
+            self.rest(input, Part::Undecoded);
+        }
+        self.visitor.leave(scope, input.offset());
+    }
+
+    fn message_members(
+        &mut self,
+        input: &mut Bytes<'_>,
+        layout: Layout<'p>,
+        facts: BatchFacts,
+        computed: u32,
+        opening: Opening<'p>,
+    ) -> Step {
+        let Some((header, [key, value])) = layout.fields().split_last_chunk() else { return Err(Halt) };
+        for field in header {
+            let start = input.offset();
+            self.value(input, layout.plan, Place::Field(field), false)?;
+            if &*field.name == "Crc" && !facts.crc_valid {
+                self.place_fault(Place::Field(field), self.span(start, *input), FaultKind::Crc { computed });
+            }
+        }
+        if facts.codec() == Codec::NONE {
+            self.visitor.enter(Scope::OneRecord, input.offset());
+            self.visitor.record(facts.base_offset, facts.base_timestamp);
+            let step = self
+                .value(input, layout.plan, Place::Field(key), true)
+                .and_then(|()| self.value(input, layout.plan, Place::Field(value), true));
+            self.visitor.leave(Scope::OneRecord, input.offset());
+            return step;
+        }
+        self.value(input, layout.plan, Place::Field(key), true)?;
+        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+            walk.inner_messages(inside, layout, facts, opening);
+        })
+    }
+
+    /// The messages of a compressed set. In format 1 their offsets count from the beginning of the set, and the offset
+    /// of the message that holds them is that of the last one (KIP-31).
+    fn inner_messages(&mut self, input: &mut Bytes<'_>, layout: Layout<'p>, facts: BatchFacts, opening: Opening<'p>) {
+        if self.buffer > 1
+            && self
+                .trail
+                .iter()
+                .filter(|place| matches!(place, Place::Element(element, _) if std::ptr::eq(*element, layout.batch)))
+                .count()
+                > 1
+        {
+            // A compressed set inside of a compressed set: no release writes that.
+            return;
+        }
+        let (count, last) = survey(input.as_slice());
+        let base = if facts.magic == 1 { facts.base_offset.wrapping_sub(last) } else { 0 };
+        let append_time = (facts.magic == 1 && facts.is_log_append_time()).then_some(facts.base_timestamp);
+        let wrapper = Wrapper { base, append_time };
+        let Some(field) = layout.plan.untagged(layout.plan.top()).first() else { return };
+        let scope = Scope::Array(Place::Field(field), layout.batch, Some(count));
+        self.visitor.enter(scope, input.offset());
+        for index in 0..count {
+            let total = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
+            let total = usize::try_from(total).map_or(0, |total| total + PREFIX);
+            let (mut message, rest) = input.split(total);
+            *input = rest;
+            let place = Place::Element(layout.batch, index);
+            if self.push(place, message.offset()).is_ok() {
+                self.message(&mut message, place, layout, Some(wrapper), opening);
+                self.trail.pop();
+            }
+            self.rest(&mut message, Part::Undecoded);
+        }
+        self.visitor.leave(scope, input.offset());
+        self.rest(input, Part::Partial);
+    }
+}
+
+/// What the message around a compressed set says of those in it.
+#[derive(Debug, Clone, Copy)]
+struct Wrapper {
+    /// What is added to their offsets.
+    base: i64,
+    /// The time of all of them, where it is the broker's.
+    append_time: Option<i64>,
+}
+
+/// The records of a batch: how they are laid out, and what the batch says of them.
+#[derive(Clone, Copy)]
+struct RecordList<'p> {
+    layout: &'p Plan,
+    record: RecordLayout<'p>,
+    facts: BatchFacts,
+    count: i32,
+    last_offset_delta: i32,
+}
+
+/// How many whole messages a set holds, and the offset of the last one.
+fn survey(bytes: &[u8]) -> (u32, i64) {
+    let (mut at, mut count, mut last) = (0, 0, 0);
+    while let (Some(offset), Some(length)) = (number(bytes, at), number(bytes, at + 8)) {
+        let length = i32::from_be_bytes(length);
+        let Ok(length) = usize::try_from(length) else { break };
+        let Some(magic) = bytes.get(at + MAGIC).filter(|magic| **magic < 2) else { break };
+        let smallest = if *magic == 0 { MESSAGE_0 } else { MESSAGE_1 };
+        if length + PREFIX < smallest || at + PREFIX + length > bytes.len() {
+            break;
+        }
+        last = i64::from_be_bytes(offset);
+        count += 1;
+        at += PREFIX + length;
+    }
+    (count, last)
+}
+
+/// The checksum of a batch or message: CRC-32C from the attributes on, in the old formats CRC-32 from the magic on.
+fn checksum(bytes: &[u8], magic: u8) -> u32 {
+    if magic >= 2 {
+        return crc32c::crc32c(bytes.get(ATTRIBUTES..).unwrap_or_default());
+    }
+    crc32fast::hash(bytes.get(MAGIC..).unwrap_or_default())
+}
+
+/// `N` bytes at a place.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied()
+}
+
+fn peek(input: Bytes<'_>) -> i32 {
+    number(input.as_slice(), 0).map_or(0, i32::from_be_bytes)
+}
+
+thread_local! {
+    /// Buffers that were inflated into, to be used again: a fresh one for each batch would be paid for in page faults.
+    static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn take_buffer() -> Vec<u8> {
+    BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+fn give_buffer(mut buffer: Vec<u8>) {
+    const KEEP: usize = 2;
+    buffer.clear();
+    BUFFERS.with_borrow_mut(|buffers| {
+        if buffers.len() < KEEP {
+            buffers.push(buffer);
+        }
+    });
+}

@@ -1,0 +1,23 @@
+//! Real captures, held against what the brokers logged, what Kafka's own code says, and other readers.
+//!
+//! Where the folder `../shared` lies beside the project, the tests go over all that it holds; else over what the project
+//! holds itself, and they say so.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod compare;
+mod damaged;
+#[path = "../common/json.rs"]
+mod json;
+mod oracle;
+mod real;
+mod request_log;
+mod streams;
+mod support;
+mod variants;
