@@ -111,7 +111,11 @@ impl Line {
         if framer.buffer.is_empty() {
             let used = self.cut(shared, side, bytes, start);
             let framer = self.framer(side);
-            framer.buffer.extend_from_slice(bytes.get(used..).unwrap_or_default());
+            let rest = bytes.get(used..).unwrap_or_default();
+            if !rest.is_empty() {
+                framer.buffer = shared.spare.pop().unwrap_or_default();
+                framer.buffer.extend_from_slice(rest);
+            }
             framer.start = start + used as u64;
             framer.forget_before(start + used as u64);
             return;
@@ -125,7 +129,11 @@ impl Line {
         let used = self.cut(shared, side, &buffer, start);
         buffer.drain(..used);
         let framer = self.framer(side);
-        framer.buffer = buffer;
+        if buffer.is_empty() {
+            shared.give(buffer);
+        } else {
+            framer.buffer = buffer;
+        }
         framer.start = start + used as u64;
         framer.forget_before(start + used as u64);
     }

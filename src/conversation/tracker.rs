@@ -78,6 +78,9 @@ pub(super) struct Shared<'p, S> {
     brokers: HashSet<SocketAddr>,
     /// The packets of the message at hand; kept to be used again.
     pub(super) packets: Vec<u64>,
+    /// Buffers that no connection uses at the moment, so that one large frame on each of many connections does not cost
+    /// room on all of them for good.
+    pub(super) spare: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -117,7 +120,15 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// No connections yet.
     pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
         let counters = Counters::default();
-        let shared = Shared { catalog, options, sink, counters, brokers: HashSet::new(), packets: Vec::new() };
+        let shared = Shared {
+            catalog,
+            options,
+            sink,
+            counters,
+            brokers: HashSet::new(),
+            packets: Vec::new(),
+            spare: Vec::new(),
+        };
         Self { shared, connections: HashMap::new() }
     }
 
@@ -189,6 +200,16 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
         }
         if let State::Kafka(line) = &mut state {
             line.close(&mut self.shared);
+        }
+    }
+}
+
+impl<S> Shared<'_, S> {
+    /// Takes a buffer back that a connection does not need any more.
+    pub(super) fn give(&mut self, buffer: Vec<u8>) {
+        const KEEP: usize = 16;
+        if self.spare.len() < KEEP {
+            self.spare.push(buffer);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! All messages that are known: the embedded ones, and a folder of the reader's own laid over them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fs, io};
 
+use foldhash::{HashMap, HashMapExt};
 use thiserror::Error;
 
 use super::ApiKey;
@@ -34,6 +34,8 @@ static SECRETS: &str = include_str!("../../schemas/secrets.tsv");
 pub struct Catalog {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
+    /// Where the headers of requests and of responses are: they are asked for with every message.
+    headers: (Option<usize>, Option<usize>),
     apis: HashMap<ApiKey, Api>,
     releases: Releases,
     enumerations: OnceLock<Enumerations>,
@@ -120,6 +122,7 @@ impl Catalog {
         let mut catalog = Self {
             entries: Vec::with_capacity(MESSAGES.len()),
             by_name: HashMap::with_capacity(MESSAGES.len()),
+            headers: (None, None),
             apis: HashMap::new(),
             releases: Releases::default(),
             enumerations: OnceLock::new(),
@@ -175,6 +178,11 @@ impl Catalog {
             entry.api_key = api_key;
         } else {
             self.by_name.insert(name.to_owned(), index);
+            match name {
+                "RequestHeader" => self.headers.0 = Some(index),
+                "ResponseHeader" => self.headers.1 = Some(index),
+                _ => {}
+            }
             self.entries.push(Entry { name: name.to_owned(), kind, api_key, module, layers: vec![layer] });
         }
         let side = match kind {
@@ -301,15 +309,20 @@ impl Catalog {
 
     /// The header that stands before a request's or response's body.
     pub fn header_for(&self, body: &Plan, side: Side) -> Option<&Plan> {
-        match side {
-            Side::Request => self.plan("RequestHeader", request_header_version(body)),
-            Side::Response => self.plan("ResponseHeader", response_header_version(body)),
-        }
+        let version = match side {
+            Side::Request => request_header_version(body),
+            Side::Response => response_header_version(body),
+        };
+        self.header(side, version)
     }
 
     /// A header by its version.
     pub fn header(&self, side: Side, version: i16) -> Option<&Plan> {
-        self.plan(if side == Side::Request { "RequestHeader" } else { "ResponseHeader" }, version)
+        let index = match side {
+            Side::Request => self.headers.0,
+            Side::Response => self.headers.1,
+        };
+        self.entries.get(index?)?.plan(version, self)
     }
 
     /// The names of codes.
