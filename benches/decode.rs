@@ -18,7 +18,7 @@ use divan::{Bencher, black_box};
 use fastrand::Rng;
 use kafkascope::capture::{CaptureReader, Time, segment};
 use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject};
-use kafkascope::dissect::{Deaf, RequestHead, Tree, dissect, fit_request, fit_response};
+use kafkascope::dissect::{Deaf, Opening, RequestHead, Tree, dissect, fit_request, fit_response};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
 use kafkascope::stream::{Close, Connection, ConnectionId, Direction, Gap, Limits, Origin, Reassembler, StreamSink};
@@ -82,7 +82,7 @@ fn decode_to_deaf(bencher: Bencher, kind: Kind) {
 fn decode_to_tree(bencher: Bencher, kind: Kind) {
     let (frame, message) = message(kind);
     bencher.counter(BytesCount::of_slice(&frame)).bench_local(|| {
-        let mut tree = Tree::new();
+        let mut tree = Tree::opened(Opening::new(&CATALOG));
         dissect(&message.reading, black_box(&frame), &mut tree);
         tree
     });
@@ -91,7 +91,7 @@ fn decode_to_tree(bencher: Bencher, kind: Kind) {
 #[divan::bench(args = KINDS)]
 fn decode_to_ndjson(bencher: Bencher, kind: Kind) {
     let (frame, message) = message(kind);
-    let writer = NdjsonWriter::new(&CATALOG, false);
+    let writer = NdjsonWriter::new(Opening::new(&CATALOG), false);
     let mut line = Vec::new();
     bencher.counter(BytesCount::of_slice(&frame)).bench_local(|| {
         line.clear();
