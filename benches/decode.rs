@@ -82,7 +82,7 @@ fn decode_to_deaf(bencher: Bencher, kind: Kind) {
 fn decode_to_tree(bencher: Bencher, kind: Kind) {
     let (frame, message) = message(kind);
     bencher.counter(BytesCount::of_slice(&frame)).bench_local(|| {
-        let mut tree = Tree::new();
+        let mut tree = Tree::opened(Opening::new(&CATALOG));
         dissect(&message.reading, black_box(&frame), &mut tree);
         tree
     });
