@@ -5,7 +5,8 @@ use crate::protocol::Type;
 use crate::wire::{self, Bytes, Parsed};
 
 /// Reads a value that is neither a struct nor an array; those have no value of their own and read as a null struct.
-#[inline]
+#[allow(clippy::inline_always, reason = "its result goes through memory otherwise, which costs a third of a walk")]
+#[inline(always)]
 pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
     fn map<'b, T>(parsed: Parsed<'b, T>, value: impl Fn(T) -> Value<'b>) -> Parsed<'b, Value<'b>> {
         parsed.map(|(rest, read)| (rest, value(read)))

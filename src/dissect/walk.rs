@@ -420,7 +420,8 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         Err(Halt)
     }
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "with `primitive`, whose result goes through memory otherwise")]
+    #[inline(always)]
     pub(super) fn read<'b, T>(
         &mut self,
         input: &mut Bytes<'b>,
