@@ -83,6 +83,9 @@ pub enum HintError {
     NoVersion,
 }
 
+/// Bytes of a frame that may be a response of several APIs by chance.
+const SHORT: usize = 32;
+
 /// Payloads whose bytes tell which schema they have: the module and kind of the schemas, by the name for all of them.
 const FAMILIES: [(&str, &str, Kind); 5] = [
     ("kraft-record", "metadata", Kind::Metadata),
@@ -157,7 +160,9 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     }
     let oddity = if is_sized { Oddity::None } else { oddity(bytes) };
     let is_response = !matches!(oddity, Oddity::Foreign(_)) && !looks_like_request(catalog, bytes);
-    if *hint == Hint::None && is_response && !(is_sized && is_named_request(bytes)) {
+    // A response of an API with few fields takes any short bytes; a long one is not taken whole by chance.
+    let is_short_request = is_sized && bytes.len() <= SHORT && is_named_request(catalog, bytes);
+    if *hint == Hint::None && is_response && !is_short_request {
         for &sized in forms {
             match response(catalog, bytes, sized) {
                 Some(finding @ Finding::Message { .. }) => return whole(finding, Vec::new()),
@@ -170,7 +175,7 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     // Nothing takes it whole: a request that goes wrong on its way shows where.
     let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
     let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
-    let unknown = || request(catalog, bytes, true).filter(|_| is_sized && is_named_request(bytes));
+    let unknown = || request(catalog, bytes, true).filter(|_| is_sized && is_named_request(catalog, bytes));
     let finding = damaged.or_else(unknown).map_or(Finding::Unknown, |(finding, _)| finding);
     let remark = match oddity {
         Oddity::Foreign(text) | Oddity::Misread(text) | Oddity::Size(text) => Some(text),
@@ -180,11 +185,14 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     whole(finding, remark.into_iter().collect())
 }
 
-/// Whether bytes behind a size are a request by the client's name in it, of whatever API and version.
-fn is_named_request(bytes: &[u8]) -> bool {
-    let head = bytes.get(4..).and_then(RequestHead::read).filter(|head| head.version >= 0 && head.correlation >= 0);
-    let name = head.and_then(|head| head.client_id).unwrap_or_default();
-    name.len() >= 3 && name.iter().all(|byte| matches!(byte, b' '..=b'~'))
+/// Whether bytes behind a size are a request of an unknown API or version, by the client's name in it. The first APIs do
+/// not count: a response with a small correlation id has a count and the name of a topic in the same place.
+fn is_named_request(catalog: &Catalog, bytes: &[u8]) -> bool {
+    let Some(head) = bytes.get(4..).and_then(RequestHead::read) else { return false };
+    let name = head.client_id.unwrap_or_default();
+    let is_name = name.len() >= 3 && name.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    let is_new = catalog.api_plan(head.key, Side::Request, head.version).is_none();
+    is_name && is_new && head.key.0 > 0 && head.version >= 0 && head.correlation >= 0
 }
 
 /// What is to be said of a message's API or version.

@@ -326,7 +326,7 @@ fn other_projects_bytes_explained() {
             match &explain(&catalog, &fixture.bytes, &Hint::None).unwrap()[0].finding {
                 Finding::Message { key: found, fit, .. } if *found == key && fit.reading.side == side => found_of += 1,
                 Finding::Ambiguous(plans, _) if plans.iter().any(|plan| plan.api_key == Some(key.0)) => found_of += 1,
-                finding => eprintln!("{} {key:?} v{version}: without a hint: {finding:?}", fixture.at),
+                finding => problems.push(format!("{} {key:?} v{version} without a hint: {finding:?}", fixture.at)),
             }
         }
     }
