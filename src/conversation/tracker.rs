@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::{Line, Piece};
 use super::message::Message;
+use super::topics::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
@@ -78,6 +79,7 @@ pub(super) struct Shared<'p, S> {
     brokers: HashSet<SocketAddr>,
     /// The packets of the message at hand; kept to be used again.
     pub(super) packets: Vec<u64>,
+    pub(super) topics: TopicNames,
 }
 
 #[derive(Debug)]
@@ -117,7 +119,15 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// No connections yet.
     pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
         let counters = Counters::default();
-        let shared = Shared { catalog, options, sink, counters, brokers: HashSet::new(), packets: Vec::new() };
+        let shared = Shared {
+            catalog,
+            options,
+            sink,
+            counters,
+            brokers: HashSet::new(),
+            packets: Vec::new(),
+            topics: TopicNames::new(),
+        };
         Self { shared, connections: HashMap::new() }
     }
 

@@ -9,6 +9,7 @@ mod fit;
 mod inflate;
 mod primitive;
 mod records;
+mod survey;
 mod text;
 mod tree;
 mod walk;
@@ -18,6 +19,7 @@ pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, respon
 pub use inflate::{Codec, InflateError};
 pub use primitive::value_of;
 pub use records::BatchFacts;
+pub use survey::RecordsSurvey;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
 pub use tree::{Children, Node, Tree, What};
 pub use walk::{Outcome, Reading, dissect, dissect_payload};

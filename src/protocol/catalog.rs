@@ -1,11 +1,11 @@
 //! All messages that are known: the embedded ones, and a folder of the reader's own laid over them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fs, io};
 
+use foldhash::{HashMap, HashMapExt};
 use thiserror::Error;
 
 use super::ApiKey;

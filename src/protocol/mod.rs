@@ -20,7 +20,7 @@ pub use about::Glossary;
 pub use catalog::{Api, Catalog, OverlayError, Side, schema_files};
 pub use enumeration::{Code, Enumeration, Enumerations};
 pub use parse::{SchemaError, parse_schema};
-pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, Type};
+pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, TopicField, Type};
 pub use release::{Cell, Releases, Row};
 pub use schema::{Kind, Primitive, Schema, SchemaField, SchemaStruct, TypeName, Versions};
 pub use traits::{EnumerationId, Secret};
