@@ -13,6 +13,11 @@ impl Codec {
     /// Not compressed.
     pub const NONE: Self = Self(0);
 
+    /// The codec in the attributes of a batch or message.
+    pub(super) fn of(attributes: i16) -> Self {
+        Self((attributes & 0x7).to_be_bytes()[1])
+    }
+
     /// The name that Kafka's configurations use.
     pub fn name(self) -> &'static str {
         match self.0 {

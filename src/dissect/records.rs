@@ -78,7 +78,7 @@ impl BatchFacts {
 
     /// The codec.
     pub fn codec(self) -> Codec {
-        Codec((self.attributes & 0x7).to_be_bytes()[1])
+        Codec::of(self.attributes)
     }
 
     /// Whether timestamps are those of the broker.
@@ -140,16 +140,16 @@ impl<'p> RecordLayout<'p> {
 }
 
 /// Bytes from a batch's beginning up to and with its length.
-const PREFIX: usize = 12;
+pub(super) const PREFIX: usize = 12;
 /// Where the magic stands, in all formats.
-const MAGIC: usize = 16;
+pub(super) const MAGIC: usize = 16;
 /// Where what the checksum of format 2 covers begins.
-const ATTRIBUTES: usize = 21;
+pub(super) const ATTRIBUTES: usize = 21;
 /// Bytes of a batch of format 2 without records.
-const BATCH: usize = 61;
+pub(super) const BATCH: usize = 61;
 /// Least sizes of messages of format 0 and 1: 14 and 22 bytes behind the size.
-const MESSAGE_0: usize = 26;
-const MESSAGE_1: usize = 34;
+pub(super) const MESSAGE_0: usize = 26;
+pub(super) const MESSAGE_1: usize = 34;
 
 impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// A records field that is opened.
@@ -648,7 +648,7 @@ fn checksum(bytes: &[u8], magic: u8) -> u32 {
 }
 
 /// `N` bytes at a place.
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied()
 }
 

@@ -6,8 +6,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
+use crate::conversation::TopicNames;
 use crate::dissect::{BatchFacts, Fault, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor, is_unsafe};
-use crate::protocol::{Element, EnumerationId, Field, Secret};
+use crate::protocol::{Element, EnumerationId, Field, Secret, Struct, TopicField};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub struct JsonWriter<'w, 'p> {
     opening: Opening<'p>,
     out: &'w mut Vec<u8>,
     show_secrets: bool,
+    topics: Option<&'w TopicNames>,
     errors: Option<EnumerationId>,
     levels: Vec<Level>,
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
@@ -44,6 +46,25 @@ struct Level {
     batch: Option<Batch>,
     /// Range in `out` of the last string that was written, to tell what a configuration's value belongs to.
     last_text: (usize, usize),
+    topic: Topic,
+}
+
+/// What a struct has said of a topic.
+#[derive(Debug, Clone, Copy, Default)]
+enum Topic {
+    /// Not its name; nor will it.
+    #[default]
+    Unnamed,
+    /// Perhaps its id; its name may follow.
+    Pending(Option<[u8; 16]>),
+    /// Its name.
+    Named,
+}
+
+impl Topic {
+    fn of(structure: &Struct) -> Self {
+        if structure.names_topic { Self::Pending(None) } else { Self::Unnamed }
+    }
 }
 
 /// What is written of a batch and its records.
@@ -64,7 +85,23 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
         let errors = opening.catalog.enumerations().id("ErrorCode");
         let levels = vec![Level::default()];
-        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new(), is_control: false }
+        Self {
+            opening,
+            out,
+            show_secrets,
+            topics: None,
+            errors,
+            levels,
+            starts: Vec::new(),
+            faults: Vec::new(),
+            is_control: false,
+        }
+    }
+
+    /// Writes the names of topics beside their ids as well.
+    #[must_use]
+    pub fn with_topics(self, topics: &'w TopicNames) -> Self {
+        Self { topics: Some(topics), ..self }
     }
 
     /// The faults that the walk met.
@@ -72,12 +109,14 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         self.faults
     }
 
-    fn open(&mut self, key_start: usize, bracket: u8, misplaced: bool) {
+    fn open(&mut self, key_start: usize, bracket: u8, of: Option<&Struct>) {
         let value_start = self.out.len();
         self.out.push(bracket);
         let first_start = self.starts.len();
         let is_array = bracket == b'[';
-        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, ..Level::default() });
+        let misplaced = of.is_some_and(|of| of.misplaced);
+        let topic = of.map(Topic::of).unwrap_or_default();
+        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, topic, ..Level::default() });
     }
 
     /// Closes the innermost level and gives where its key and value begin.
@@ -206,7 +245,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         if !is_inner {
             self.out.extend_from_slice(b"\"records\":[");
         }
-        self.open(start, b'{', false);
+        self.open(start, b'{', None);
         if let Some(level) = self.levels.last_mut() {
             level.batch = Some(Batch::OneRecord);
         }
@@ -291,6 +330,32 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         }
     }
 
+    /// The name of a topic beside its id, where the struct does not say it itself. Of the two either may come first.
+    fn topic(&mut self, what: TopicField, value: Value<'_>) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let unnamed = match (what, value, level.topic) {
+            (TopicField::Id, Value::Uuid(id), Topic::Unnamed) => Some(id),
+            (TopicField::Id, Value::Uuid(id), Topic::Pending(_)) => {
+                level.topic = Topic::Pending(Some(id));
+                None
+            }
+            (TopicField::Name, Value::String(None | Some([])), Topic::Pending(id)) => {
+                level.topic = Topic::Unnamed;
+                id
+            }
+            (TopicField::Name, ..) => {
+                level.topic = Topic::Named;
+                None
+            }
+            (TopicField::Id, ..) => None,
+        };
+        let names = self.topics;
+        if let Some(name) = unnamed.and_then(|id| names?.name(id)) {
+            self.out.extend_from_slice(b",\"_topicId\":");
+            string(self.out, name.as_bytes());
+        }
+    }
+
     /// The name of an error code other than 0, beside it.
     fn error_name(&mut self, field: &Field, code: i64) {
         let Some(id) = self.errors.filter(|id| code != 0 && field.enumeration == Some(*id)) else { return };
@@ -311,25 +376,25 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
             Scope::Header(_, plan) => {
                 self.out.extend_from_slice(b"\"header\":");
-                self.open(start, b'{', plan.top().misplaced);
+                self.open(start, b'{', Some(plan.top()));
             }
             Scope::Body(plan) => {
                 self.out.extend_from_slice(b"\"body\":");
-                self.open(start, b'{', plan.top().misplaced);
+                self.open(start, b'{', Some(plan.top()));
             }
             Scope::Struct(place, of) => {
                 let start = self.key(place);
                 let in_batch = self.is_in_batch();
-                self.open(start, b'{', of.misplaced);
+                self.open(start, b'{', Some(of));
                 if let Some(level) = self.levels.last_mut().filter(|_| in_batch) {
                     level.batch = Some(Batch::Record);
                 }
             }
             Scope::Records(place, _) => {
                 let start = self.key(place);
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
             }
-            Scope::Batch(_, _, Nesting::Whole) => self.open(start, b'{', false),
+            Scope::Batch(_, _, Nesting::Whole) => self.open(start, b'{', None),
             Scope::Batch(_, _, Nesting::Inner) => {
                 // Its record is all that is written of it.
                 let level = Level { key_start: start, batch: Some(Batch::Inner), is_array: true, ..Level::default() };
@@ -341,11 +406,11 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Scope::Array(place, element, count) if is_messages(element) => {
                 let _ = (place, count);
                 self.out.extend_from_slice(b"\"records\":");
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
             }
             Scope::Array(place, _, count) => {
                 let start = self.key(place);
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
                 if count.is_none() {
                     // `leave` puts the comma and takes the bracket back.
                     self.out.truncate(self.out.len() - 1);
@@ -413,7 +478,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         self.out.extend_from_slice(b"\"_");
         self.out.extend_from_slice(field.key().as_bytes());
         self.out.extend_from_slice(b"\":");
-        self.open(start, b'{', false);
+        self.open(start, b'{', None);
     }
 
     fn batch(&mut self, facts: BatchFacts) {
@@ -469,6 +534,9 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.out.push(b'"');
             }
             Value::Float(number) => float(self.out, number),
+        }
+        if let Some(topic) = place.field().and_then(|field| field.topic) {
+            self.topic(topic, value);
         }
         self.finish_entry(place, key_start, value_start);
     }

@@ -31,6 +31,7 @@ impl<'p> TreeJsonWriter<'p> {
             title: (&title.0, &title.1),
             sample: false,
             show_secrets: self.show_secrets,
+            topics: Some(message.topics),
         };
         out.push(b'{');
         ndjson::envelope(out, self.opening.catalog, message);
