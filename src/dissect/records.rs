@@ -122,6 +122,10 @@ impl<'p> Layout<'p> {
         Some(Self { plan, batch, batch_struct: plan.structure(id) })
     }
 
+    fn named(name: &str, magic: u8, opening: Opening<'p>) -> Option<Self> {
+        opening.catalog.plan(name, magic.into()).and_then(Self::new)
+    }
+
     fn fields(self) -> &'p [Field] {
         self.plan.untagged(self.batch_struct)
     }
@@ -149,6 +153,8 @@ const BATCH: usize = 61;
 /// Least sizes of messages of format 0 and 1: 14 and 22 bytes behind the size.
 const MESSAGE_0: usize = 26;
 const MESSAGE_1: usize = 34;
+/// Broken records of a batch after which the rest of it is taken for something else.
+const MOST_BROKEN: u32 = 100;
 
 impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// A records field that is opened.
@@ -204,7 +210,6 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
 
     /// Batches one behind the other, of any formats. What is left of the input could not be read.
     fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
-        let layout = |name: &str, version| opening.catalog.plan(name, version).and_then(Layout::new);
         for index in 0.. {
             let bytes = input.as_slice();
             let (Some(&magic), Some(length)) = (bytes.get(MAGIC), bytes.get(8..).and_then(<[u8]>::first_chunk)) else {
@@ -222,7 +227,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                     return;
                 }
             };
-            let Some(layout) = layout(name, magic.into()) else { return };
+            let Some(layout) = Layout::named(name, magic, opening) else { return };
             let length = i32::from_be_bytes(*length);
             let total = usize::try_from(length).map_or(0, |length| length + PREFIX);
             if total < least {
@@ -285,7 +290,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             }
         }
         let Some(record) = RecordLayout::new(layout.plan, records) else { return Err(Halt) };
-        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta };
+        let headers = record.fields.last().and_then(|headers| RecordLayout::new(layout.plan, headers));
+        let Some(header) = headers else { return Err(Halt) };
+        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta, header };
         if facts.codec() == Codec::NONE {
             return self.record_list(input, list);
         }
@@ -313,15 +320,18 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
         self.visitor.part(part, at);
         let mut buffer = take_buffer();
-        let limit = opening.max_inflate.saturating_sub(self.inflated_bytes);
-        let result = inflate(facts.codec(), facts.magic, bytes, limit, &mut buffer);
+        self.compressed_bytes = self.compressed_bytes.saturating_add(bytes.len() as u32);
+        let limit = opening.limit(self.compressed_bytes);
+        let left = limit.saturating_sub(self.inflated_bytes);
+        let result = inflate(facts.codec(), facts.magic, bytes, left, &mut buffer);
         self.inflated_bytes += buffer.len() as u32;
-        self.buffers += 1;
         if let Err(error) = result {
+            let error = if let InflateError::Limit(_) = error { InflateError::Limit(limit) } else { error };
             let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
             self.fault("records", "bytes", at, kind);
         }
         if !buffer.is_empty() {
+            self.buffers += 1;
             let scope = Scope::Inflated(Inflated {
                 buffer: self.buffers,
                 codec: facts.codec(),
@@ -351,13 +361,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.visitor.enter(scope, start);
         let mut step = self.push(Place::Field(field), start);
         if step.is_ok() {
-            let mut found = 0;
-            while step.is_ok() && found < said && !input.is_empty() {
-                step = self.record(input, found, list);
+            let (mut found, mut broken) = (0, 0);
+            while step.is_ok() && found < said && !input.is_empty() && broken < MOST_BROKEN {
+                step = self.record(input, found, list).map(|is_whole| broken += u32::from(!is_whole));
                 found += 1;
             }
             self.trail.pop();
-            if step.is_ok() && (found < said || !input.is_empty() || list.count < 0) {
+            // When not all could be inflated, that was told already.
+            let is_short = found < said && (self.complete || !input.is_empty());
+            if step.is_ok() && (is_short || !input.is_empty() || list.count < 0) {
                 let kind = FaultKind::RecordCount { said: list.count, found, left: input.len() as u32 };
                 self.place_fault(Place::Field(field), self.span(start, *input), kind);
                 step = Err(Halt);
@@ -367,8 +379,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         step
     }
 
-    /// One record. Its length bounds it: a fault inside of it ends with it.
-    fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Step {
+    /// One record, and whether it is whole. Its length bounds it: a fault inside of it ends with it.
+    fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Result<bool, Halt> {
         let RecordLayout { element, of, fields, .. } = list.record;
         let Some((length_field, others)) = fields.split_first() else { return Err(Halt) };
         let place = Place::Element(element, index);
@@ -377,19 +389,23 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.visitor.enter(Scope::Struct(place, of), start);
         let step = self.varint(input, length_field).and_then(|length| {
             let Some(size) = usize::try_from(length).ok().filter(|size| *size <= input.len()) else {
-                let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: input.len() as u32 };
-                self.place_fault(Place::Field(length_field), self.span(start, *input), FaultKind::Wire(kind));
+                if length < 0 || self.complete {
+                    let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: input.len() as u32 };
+                    self.place_fault(Place::Field(length_field), self.span(start, *input), FaultKind::Wire(kind));
+                }
                 return Err(Halt);
             };
             let (mut inside, rest) = input.split(size);
             *input = rest;
-            let step = self.record_members(&mut inside, others, list);
-            if step.is_ok() && !inside.is_empty() {
+            let complete = std::mem::replace(&mut self.complete, true);
+            let is_whole = self.record_members(&mut inside, others, list).is_ok();
+            self.complete = complete;
+            if is_whole && !inside.is_empty() {
                 let kind = FaultKind::RecordLength { length, left: inside.len() as u32 };
                 self.place_fault(Place::Field(length_field), self.span(start, inside), kind);
             }
             self.rest(&mut inside, Part::Undecoded);
-            Ok(())
+            Ok(is_whole)
         });
         self.trail.pop();
         self.visitor.leave(Scope::Struct(place, of), input.offset());
@@ -418,7 +434,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.sized(input, value_length, value)?;
         let start = input.offset();
         let count = self.varint(input, headers_count)?;
-        let Some(header) = RecordLayout::new(list.layout, headers) else { return Err(Halt) };
+        let header = list.header;
         // A header is two lengths at least.
         let Some(count) = u32::try_from(count).ok().filter(|count| *count as usize <= input.len() / 2) else {
             let kind =
@@ -500,7 +516,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let scope = Scope::Batch(place, layout.batch_struct, nesting);
         self.visitor.enter(scope, input.offset());
         self.visitor.batch(facts);
-        if self.message_members(input, layout, facts, computed, opening).is_err() {
+        if self.message_members(input, layout, facts, computed, nesting, opening).is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.visitor.leave(scope, input.offset());
@@ -512,6 +528,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         layout: Layout<'p>,
         facts: BatchFacts,
         computed: u32,
+        nesting: Nesting,
         opening: Opening<'p>,
     ) -> Step {
         let Some((header, [key, value])) = layout.fields().split_last_chunk() else { return Err(Halt) };
@@ -522,7 +539,12 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 self.place_fault(Place::Field(field), self.span(start, *input), FaultKind::Crc { computed });
             }
         }
-        if facts.codec() == Codec::NONE {
+        let is_compressed = facts.codec() != Codec::NONE;
+        if is_compressed && nesting == Nesting::Inner {
+            // A compressed set inside of a compressed set: no release writes that.
+            self.place_fault(Place::Field(value), self.span(input.offset(), input.split(input.len()).1), FaultKind::TooDeep);
+        }
+        if !is_compressed || nesting == Nesting::Inner {
             self.visitor.enter(Scope::OneRecord, input.offset());
             self.visitor.record(facts.base_offset, facts.base_timestamp);
             let step = self
@@ -540,17 +562,6 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// The messages of a compressed set. In format 1 their offsets count from the beginning of the set, and the offset
     /// of the message that holds them is that of the last one (KIP-31).
     fn inner_messages(&mut self, input: &mut Bytes<'_>, layout: Layout<'p>, facts: BatchFacts, opening: Opening<'p>) {
-        if self.buffer > 1
-            && self
-                .trail
-                .iter()
-                .filter(|place| matches!(place, Place::Element(element, _) if std::ptr::eq(*element, layout.batch)))
-                .count()
-                > 1
-        {
-            // A compressed set inside of a compressed set: no release writes that.
-            return;
-        }
         let (count, last) = survey(input.as_slice());
         let base = if facts.magic == 1 { facts.base_offset.wrapping_sub(last) } else { 0 };
         let append_time = (facts.magic == 1 && facts.is_log_append_time()).then_some(facts.base_timestamp);
@@ -563,6 +574,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             let total = usize::try_from(total).map_or(0, |total| total + PREFIX);
             let (mut message, rest) = input.split(total);
             *input = rest;
+            let magic = message.as_slice().get(MAGIC).copied().unwrap_or(facts.magic);
+            let own = if magic == facts.magic { Some(layout) } else { Layout::named("MessageSet", magic, opening) };
+            let layout = own.unwrap_or(layout);
             let place = Place::Element(layout.batch, index);
             if self.push(place, message.offset()).is_ok() {
                 self.message(&mut message, place, layout, Some(wrapper), opening);
@@ -571,7 +585,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             self.rest(&mut message, Part::Undecoded);
         }
         self.visitor.leave(scope, input.offset());
-        self.rest(input, Part::Partial);
+        // When not all could be inflated, that was told already.
+        if !input.is_empty() && self.complete {
+            let length = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
+            let available = input.len().saturating_sub(PREFIX) as u32;
+            let kind = WireErrorKind::LengthTooLarge { length: length.into(), available };
+            let at = self.span(input.offset(), input.split(input.len()).1);
+            self.fault("message", "Message", at, FaultKind::Wire(kind));
+        }
+        self.rest(input, Part::Undecoded);
     }
 }
 
@@ -592,6 +614,8 @@ struct RecordList<'p> {
     facts: BatchFacts,
     count: i32,
     last_offset_delta: i32,
+    /// The headers of a record.
+    header: RecordLayout<'p>,
 }
 
 /// How many whole messages a set holds, and the offset of the last one.

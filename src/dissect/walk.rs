@@ -28,7 +28,7 @@ pub struct Reading<'p> {
 /// How a walk went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The faults that were met.
+    /// The faults that were met; a visitor is told of the first 1000 of them.
     pub faults: u32,
     /// Bytes behind the end of the body.
     pub trailing: u32,
@@ -82,9 +82,10 @@ pub(super) struct Walk<'w, 'p, V> {
     /// The fields and elements that are being walked, for the paths of faults.
     pub(super) trail: ArrayVec<Place<'p>, MAX_DEPTH>,
     /// The buffer that is walked.
-    pub(super) buffer: u16,
-    /// Buffers inflated so far, and their bytes.
-    pub(super) buffers: u16,
+    pub(super) buffer: u32,
+    /// Buffers inflated so far, the bytes that they were compressed to, and their bytes.
+    pub(super) buffers: u32,
+    pub(super) compressed_bytes: u32,
     pub(super) inflated_bytes: u32,
     outcome: Outcome,
     in_header: bool,
@@ -99,6 +100,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             trail: ArrayVec::new(),
             buffer: 0,
             buffers: 0,
+            compressed_bytes: 0,
             inflated_bytes: 0,
             outcome: Outcome::default(),
             in_header: false,
@@ -449,6 +451,10 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let (Err::Error(error) | Err::Failure(error)) = error else { return };
         let at = Span { buffer: self.buffer, start: error.offset, len: input.len() as u32 };
         let ran_out = matches!(error.kind, WireErrorKind::Short { .. } | WireErrorKind::LengthTooLarge { .. });
+        if ran_out && !self.complete && self.buffer > 0 {
+            // What could not be inflated was told already.
+            return;
+        }
         let kind = if ran_out && !self.complete {
             FaultKind::Lost { missing: self.missing }
         } else {
@@ -469,7 +475,12 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     #[cold]
     pub(super) fn fault(&mut self, name: &str, ty: &str, span: Span, kind: FaultKind) {
+        /// Bytes that are no message at all may have a fault at each of them.
+        const MOST: u32 = 1000;
         self.outcome.faults += 1;
+        if self.outcome.faults > MOST {
+            return;
+        }
         let path = path(&self.trail);
         self.visitor.fault(&Fault { span, path, name: name.to_owned(), ty: ty.to_owned(), kind });
     }

@@ -20,6 +20,8 @@ pub struct JsonWriter<'w, 'p> {
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
     starts: Vec<(u32, usize)>,
     faults: Vec<Fault>,
+    /// Of the batch that is being written.
+    facts: Option<BatchFacts>,
 }
 
 /// An object or array that is open.
@@ -48,7 +50,7 @@ struct Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Batch {
     /// The fields of a batch; what is hidden among them is not.
-    Fields(BatchFacts),
+    Fields,
     /// A message of the old formats inside of a compressed one: nothing but its record.
     Inner,
     /// A record: what is not hidden, with bytes as text where they are text.
@@ -62,7 +64,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
         let errors = opening.catalog.enumerations().id("ErrorCode");
         let levels = vec![Level::default()];
-        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new() }
+        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new(), facts: None }
     }
 
     /// The faults that the walk met.
@@ -231,16 +233,18 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             Value::Bytes(Some(bytes)) => self.text_or_base64(field, bytes),
             _ => {}
         }
-        if let Batch::Fields(facts) = batch {
+        if let (Batch::Fields, Some(facts)) = (batch, self.facts) {
             self.explain_batch(facts, field);
         }
     }
 
     /// A record's bytes: text where they are UTF-8, else base64 under a key that says so.
     fn text_or_base64(&mut self, field: &Field, bytes: &[u8]) {
-        if std::str::from_utf8(bytes).is_ok() {
+        if let Ok(text) = std::str::from_utf8(bytes) {
             self.out.extend_from_slice(field.json_key.as_bytes());
-            string(self.out, bytes);
+            self.out.push(b'"');
+            escaped(self.out, text);
+            self.out.push(b'"');
         } else {
             self.out.push(b'"');
             self.out.extend_from_slice(field.key().as_bytes());
@@ -382,7 +386,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         if let Some(level) = self.levels.last_mut()
             && level.batch.is_none()
         {
-            level.batch = Some(Batch::Fields(facts));
+            level.batch = Some(Batch::Fields);
+            self.facts = Some(facts);
         }
     }
 
@@ -481,38 +486,70 @@ pub fn close_bracket(out: &mut Vec<u8>, bracket: u8) {
 
 /// A string in quotes; whether it was UTF-8. What is not becomes U+FFFD.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) -> bool {
+    let valid = std::str::from_utf8(text);
     out.push(b'"');
-    let plain = text.iter().all(|&byte| matches!(byte, 0x20..0x7f) && byte != b'"' && byte != b'\\');
-    let mut valid = true;
-    if plain {
-        out.extend_from_slice(text);
+    if let Ok(text) = valid {
+        escaped(out, text);
     } else {
         for chunk in text.utf8_chunks() {
-            chunk.valid().chars().for_each(|character| escape(out, character));
+            escaped(out, chunk.valid());
             if !chunk.invalid().is_empty() {
-                valid = false;
                 out.extend_from_slice("\u{fffd}".as_bytes());
             }
         }
     }
     out.push(b'"');
-    valid
+    valid.is_ok()
+}
+
+/// What stands for itself is copied in runs, because keys and values of records are most of what is written.
+fn escaped(out: &mut Vec<u8>, text: &str) {
+    let (mut run, mut rest) = (text, text);
+    while let Some(place) = rest.bytes().position(is_suspect) {
+        let suspect = rest.get(place..).unwrap_or_default();
+        let mut characters = suspect.chars();
+        let Some(character) = characters.next() else { break };
+        rest = characters.as_str();
+        let before = run.get(..run.len() - suspect.len()).unwrap_or_default();
+        if matches!(character, '"' | '\\') {
+            out.extend_from_slice(before.as_bytes());
+            out.push(b'\\');
+            run = suspect;
+        } else if is_unsafe(character) {
+            out.extend_from_slice(before.as_bytes());
+            escape(out, character);
+            run = rest;
+        }
+    }
+    out.extend_from_slice(run.as_bytes());
+}
+
+/// Whether a character that begins with this byte may have to be escaped.
+fn is_suspect(byte: u8) -> bool {
+    const SUSPECT: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            // Quote, backslash, controls; the first bytes of those characters beyond ASCII that are unsafe.
+            table[byte] = byte < 0x20 || matches!(byte, 0x22 | 0x5c | 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3);
+            byte += 1;
+        }
+        table
+    };
+    SUSPECT.get(usize::from(byte)).copied().unwrap_or(true)
 }
 
 /// Besides what JSON asks for, characters that a terminal acts on are escaped: the value is the same.
 fn escape(out: &mut Vec<u8>, character: char) {
     match character {
-        '"' => out.extend_from_slice(b"\\\""),
-        '\\' => out.extend_from_slice(b"\\\\"),
         '\n' => out.extend_from_slice(b"\\n"),
         '\r' => out.extend_from_slice(b"\\r"),
         '\t' => out.extend_from_slice(b"\\t"),
-        _ if is_unsafe(character) => {
+        _ => {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
             }
         }
-        _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
     }
 }
 
