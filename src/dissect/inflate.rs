@@ -129,12 +129,7 @@ fn zstd(input: &[u8], limit: usize, out: &mut Vec<u8>) -> Result<(), InflateErro
 }
 
 /// A block at a time, because what a call has inflated before it meets damage is lost.
-fn zstd_frames(
-    context: &mut DCtx<'static>,
-    input: &[u8],
-    limit: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), InflateError> {
+fn zstd_frames(context: &mut DCtx<'static>, input: &[u8], limit: usize, out: &mut Vec<u8>) -> Result<(), InflateError> {
     /// The most that a block inflates to.
     const BLOCK: usize = 128 << 10;
     /// The magic and the first byte of the header, which tells how long the header is.

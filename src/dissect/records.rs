@@ -213,8 +213,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         for index in 0.. {
             let bytes = input.as_slice();
             let (Some(&magic), Some(length)) = (bytes.get(MAGIC), bytes.get(8..).and_then(<[u8]>::first_chunk)) else {
-                // The beginning of a batch that did not fit into the answer any more.
-                self.rest(input, Part::Partial);
+                self.partial(input);
                 return;
             };
             let (name, least) = match magic {
@@ -237,7 +236,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 return;
             }
             if total > bytes.len() {
-                self.rest(input, Part::Partial);
+                self.partial(input);
                 return;
             }
             let (mut batch, rest) = input.split(total);
@@ -255,6 +254,22 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             self.complete = complete;
             self.rest(&mut batch, Part::Undecoded);
         }
+    }
+
+    /// The beginning of a batch that did not fit into an answer any more. A request has whole batches.
+    fn partial(&mut self, input: &mut Bytes<'_>) {
+        if self.is_request && self.complete && !input.is_empty() {
+            let available = input.len() as u32;
+            let kind = match number(input.as_slice(), 8).map(i32::from_be_bytes) {
+                Some(length) => {
+                    WireErrorKind::LengthTooLarge { length: length.into(), available: available - PREFIX as u32 }
+                }
+                None => WireErrorKind::Short { needed: PREFIX as u32, available },
+            };
+            let at = self.span(input.offset(), input.split(input.len()).1);
+            self.fault("batch_length", "int32", at, FaultKind::Wire(kind));
+        }
+        self.rest(input, Part::Partial);
     }
 
     fn batch(&mut self, input: &mut Bytes<'_>, place: Place<'p>, layout: Layout<'p>, opening: Opening<'p>) {
@@ -443,8 +458,10 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             return Err(Halt);
         };
         let scope = Scope::Array(Place::Field(headers), header.element, Some(count));
+        self.push(Place::Field(headers), input.offset())?;
         self.visitor.enter(scope, input.offset());
         let step = (0..count).try_for_each(|index| self.header_of_record(input, index, header));
+        self.trail.pop();
         self.visitor.leave(scope, input.offset());
         step
     }
@@ -452,8 +469,10 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     fn header_of_record(&mut self, input: &mut Bytes<'_>, index: u32, header: RecordLayout<'p>) -> Step {
         let [key_length, key, value_length, value] = header.fields else { return Err(Halt) };
         let place = Place::Element(header.element, index);
+        self.push(place, input.offset())?;
         self.visitor.enter(Scope::Struct(place, header.of), input.offset());
         let step = self.sized(input, key_length, key).and_then(|()| self.sized(input, value_length, value));
+        self.trail.pop();
         self.visitor.leave(Scope::Struct(place, header.of), input.offset());
         step
     }
@@ -542,7 +561,11 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let is_compressed = facts.codec() != Codec::NONE;
         if is_compressed && nesting == Nesting::Inner {
             // A compressed set inside of a compressed set: no release writes that.
-            self.place_fault(Place::Field(value), self.span(input.offset(), input.split(input.len()).1), FaultKind::TooDeep);
+            self.place_fault(
+                Place::Field(value),
+                self.span(input.offset(), input.split(input.len()).1),
+                FaultKind::TooDeep,
+            );
         }
         if !is_compressed || nesting == Nesting::Inner {
             self.visitor.enter(Scope::OneRecord, input.offset());

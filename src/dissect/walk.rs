@@ -79,6 +79,8 @@ pub(super) struct Walk<'w, 'p, V> {
     pub(super) complete: bool,
     /// How many bytes at the end of the frame the capture lacks.
     pub(super) missing: u32,
+    /// Whether the message is a request, in which records are whole.
+    pub(super) is_request: bool,
     /// The fields and elements that are being walked, for the paths of faults.
     pub(super) trail: ArrayVec<Place<'p>, MAX_DEPTH>,
     /// The buffer that is walked.
@@ -97,6 +99,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             visitor,
             complete: missing == 0,
             missing,
+            is_request: false,
             trail: ArrayVec::new(),
             buffer: 0,
             buffers: 0,
@@ -108,6 +111,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     fn frame(&mut self, reading: &Reading<'p>, frame: &[u8]) {
+        self.is_request = reading.side == Side::Request;
         let mut input = Bytes::new(frame);
         let (_, mut beyond) = input.split(input.len());
         let mut step = Ok(());

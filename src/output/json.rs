@@ -505,7 +505,7 @@ pub fn string(out: &mut Vec<u8>, text: &[u8]) -> bool {
 /// What stands for itself is copied in runs, because keys and values of records are most of what is written.
 fn escaped(out: &mut Vec<u8>, text: &str) {
     let (mut run, mut rest) = (text, text);
-    while let Some(place) = rest.bytes().position(is_suspect) {
+    while let Some(place) = first_suspect(rest.as_bytes()) {
         let suspect = rest.get(place..).unwrap_or_default();
         let mut characters = suspect.chars();
         let Some(character) = characters.next() else { break };
@@ -524,19 +524,40 @@ fn escaped(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(run.as_bytes());
 }
 
-/// Whether a character that begins with this byte may have to be escaped.
-fn is_suspect(byte: u8) -> bool {
-    const SUSPECT: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            // Quote, backslash, controls; the first bytes of those characters beyond ASCII that are unsafe.
-            table[byte] = byte < 0x20 || matches!(byte, 0x22 | 0x5c | 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3);
-            byte += 1;
+/// Where the first character begins that may have to be escaped.
+fn first_suspect(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let number = u64::from_le_bytes(*word);
+        let place = if number & (EACH * 0x80) != 0 {
+            word.iter().position(|byte| is_suspect(*byte))
+        } else {
+            let marks = ascii_suspects(number);
+            (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+        };
+        if let Some(place) = place {
+            return Some(index * 8 + place);
         }
-        table
-    };
-    SUSPECT.get(usize::from(byte)).copied().unwrap_or(true)
+    }
+    rest.iter().position(|byte| is_suspect(*byte)).map(|place| words.len() * 8 + place)
+}
+
+/// A one in each byte of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Sets the highest bit of each byte that is a quote, a backslash or a control, of eight bytes of ASCII at once: the sums
+/// carry into that bit, and never beyond it.
+fn ascii_suspects(word: u64) -> u64 {
+    let other_than = |byte: u64| (word ^ (EACH * byte)) + EACH * 0x7f;
+    let printable = word + EACH * 0x60;
+    let delete = word + EACH;
+    (!(other_than(0x22) & other_than(0x5c) & printable) | delete) & (EACH * 0x80)
+}
+
+/// Whether a character that begins with this byte may have to be escaped: quote, backslash, controls; the first bytes of
+/// those characters beyond ASCII that are unsafe.
+fn is_suspect(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | 0x22 | 0x5c | 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3)
 }
 
 /// Besides what JSON asks for, characters that a terminal acts on are escaped: the value is the same.
@@ -584,3 +605,6 @@ pub fn withheld(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     out.extend_from_slice(b" bytes>\"");
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,13 +116,7 @@ fn block(
 }
 
 /// The sequences of a block, one by one: slower, but up to the one that is damaged or beyond the limit.
-fn sequences(
-    block: &[u8],
-    end: usize,
-    dictionary: usize,
-    limit: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), InflateError> {
+fn sequences(block: &[u8], end: usize, dictionary: usize, limit: usize, out: &mut Vec<u8>) -> Result<(), InflateError> {
     let mut input = Input(block);
     loop {
         let [token] = input.array()?;
