@@ -24,6 +24,8 @@ pub struct JsonWriter<'w, 'p> {
     faults: Vec<Fault>,
     /// Whether the payload that begins is the key of a control record.
     is_control: bool,
+    /// Of the batch that is being written.
+    facts: Option<BatchFacts>,
 }
 
 /// An object or array that is open.
@@ -71,7 +73,7 @@ impl Topic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Batch {
     /// The fields of a batch; what is hidden among them is not.
-    Fields(BatchFacts),
+    Fields,
     /// A message of the old formats inside of a compressed one: nothing but its record.
     Inner,
     /// A record: what is not hidden, with bytes as text where they are text.
@@ -95,6 +97,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             starts: Vec::new(),
             faults: Vec::new(),
             is_control: false,
+            facts: None,
         }
     }
 
@@ -276,16 +279,18 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             Value::Bytes(Some(bytes)) => self.text_or_base64(field, bytes),
             _ => {}
         }
-        if let Batch::Fields(facts) = batch {
+        if let (Batch::Fields, Some(facts)) = (batch, self.facts) {
             self.explain_batch(facts, field);
         }
     }
 
     /// A record's bytes: text where they are UTF-8, else base64 under a key that says so.
     fn text_or_base64(&mut self, field: &Field, bytes: &[u8]) {
-        if std::str::from_utf8(bytes).is_ok() {
+        if let Ok(text) = std::str::from_utf8(bytes) {
             self.out.extend_from_slice(field.json_key.as_bytes());
-            string(self.out, bytes);
+            self.out.push(b'"');
+            escaped(self.out, text);
+            self.out.push(b'"');
         } else {
             self.out.push(b'"');
             self.out.extend_from_slice(field.key().as_bytes());
@@ -485,7 +490,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         if let Some(level) = self.levels.last_mut()
             && level.batch.is_none()
         {
-            level.batch = Some(Batch::Fields(facts));
+            level.batch = Some(Batch::Fields);
+            self.facts = Some(facts);
         }
     }
 
@@ -587,38 +593,91 @@ pub fn close_bracket(out: &mut Vec<u8>, bracket: u8) {
 
 /// A string in quotes; whether it was UTF-8. What is not becomes U+FFFD.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) -> bool {
+    let valid = std::str::from_utf8(text);
     out.push(b'"');
-    let plain = text.iter().all(|&byte| matches!(byte, 0x20..0x7f) && byte != b'"' && byte != b'\\');
-    let mut valid = true;
-    if plain {
-        out.extend_from_slice(text);
+    if let Ok(text) = valid {
+        escaped(out, text);
     } else {
         for chunk in text.utf8_chunks() {
-            chunk.valid().chars().for_each(|character| escape(out, character));
+            escaped(out, chunk.valid());
             if !chunk.invalid().is_empty() {
-                valid = false;
                 out.extend_from_slice("\u{fffd}".as_bytes());
             }
         }
     }
     out.push(b'"');
-    valid
+    valid.is_ok()
+}
+
+/// What stands for itself is copied in runs, because keys and values of records are most of what is written.
+fn escaped(out: &mut Vec<u8>, text: &str) {
+    let (mut run, mut rest) = (text, text);
+    while let Some(place) = first_suspect(rest.as_bytes()) {
+        let suspect = rest.get(place..).unwrap_or_default();
+        let mut characters = suspect.chars();
+        let Some(character) = characters.next() else { break };
+        rest = characters.as_str();
+        let before = run.get(..run.len() - suspect.len()).unwrap_or_default();
+        if matches!(character, '"' | '\\') {
+            out.extend_from_slice(before.as_bytes());
+            out.push(b'\\');
+            run = suspect;
+        } else if is_unsafe(character) {
+            out.extend_from_slice(before.as_bytes());
+            escape(out, character);
+            run = rest;
+        }
+    }
+    out.extend_from_slice(run.as_bytes());
+}
+
+/// Where the first character begins that may have to be escaped.
+fn first_suspect(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let number = u64::from_le_bytes(*word);
+        let place = if number & (EACH * 0x80) != 0 {
+            word.iter().position(|byte| is_suspect(*byte))
+        } else {
+            let marks = ascii_suspects(number);
+            (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+        };
+        if let Some(place) = place {
+            return Some(index * 8 + place);
+        }
+    }
+    rest.iter().position(|byte| is_suspect(*byte)).map(|place| words.len() * 8 + place)
+}
+
+/// A one in each byte of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Sets the highest bit of each byte that is a quote, a backslash or a control, of eight bytes of ASCII at once: the sums
+/// carry into that bit, and never beyond it.
+fn ascii_suspects(word: u64) -> u64 {
+    let other_than = |byte: u64| (word ^ (EACH * byte)) + EACH * 0x7f;
+    let printable = word + EACH * 0x60;
+    let delete = word + EACH;
+    (!(other_than(0x22) & other_than(0x5c) & printable) | delete) & (EACH * 0x80)
+}
+
+/// Whether a character that begins with this byte may have to be escaped: quote, backslash, controls; the first bytes of
+/// those characters beyond ASCII that are unsafe.
+fn is_suspect(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | 0x22 | 0x5c | 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3)
 }
 
 /// Besides what JSON asks for, characters that a terminal acts on are escaped: the value is the same.
 fn escape(out: &mut Vec<u8>, character: char) {
     match character {
-        '"' => out.extend_from_slice(b"\\\""),
-        '\\' => out.extend_from_slice(b"\\\\"),
         '\n' => out.extend_from_slice(b"\\n"),
         '\r' => out.extend_from_slice(b"\\r"),
         '\t' => out.extend_from_slice(b"\\t"),
-        _ if is_unsafe(character) => {
+        _ => {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
             }
         }
-        _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
     }
 }
 
@@ -653,3 +712,6 @@ pub fn withheld(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     out.extend_from_slice(b" bytes>\"");
 }
+
+#[cfg(test)]
+mod tests;
