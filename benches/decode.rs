@@ -17,7 +17,7 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use fastrand::Rng;
 use kafkascope::capture::{CaptureReader, Time, segment};
-use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject};
+use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject, TopicNames};
 use kafkascope::dissect::{Deaf, Opening, RequestHead, Tree, dissect, fit_request, fit_response};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
@@ -28,6 +28,7 @@ fn main() {
     divan::main();
 }
 
+static TOPICS: LazyLock<TopicNames> = LazyLock::new(TopicNames::new);
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
 /// The larger one of request and response.
@@ -66,6 +67,7 @@ fn message(kind: Kind) -> (Vec<u8>, Message<'static, 'static>) {
         packets: &[1, 2, 3],
         stream_offset: 0,
         request: None,
+        topics: &TOPICS,
     };
     (frame, message)
 }

@@ -119,7 +119,9 @@ fn metadata_response(topic: &[u8]) -> Vec<u8> {
     [broker.as_slice(), &topics, &partition].concat()
 }
 
-const PRODUCE: &[u8] = b"\0\x01\0\0\0\x64\0\0\0\x01\0\x06orders\0\0\0\x01\0\0\0\x01\0\0\0\x05abcde";
+/// With one message of format 0: offset, size, checksum, magic, attributes, no key, a value.
+const PRODUCE: &[u8] = b"\0\x01\0\0\0\x64\0\0\0\x01\0\x06orders\0\0\0\x01\0\0\0\x01\0\0\0\x1b\
+    \0\0\0\0\0\0\0\0\0\0\0\x0f\x11\x22\x33\x44\0\0\xff\xff\xff\xff\0\0\0\x01v";
 const NOT_LEADER: &[u8] = b"\0\0\0\x01\0\x06orders\0\0\0\x01\0\0\0\x01\0\x06\xff\xff\xff\xff\xff\xff\xff\xff";
 
 fn shop() -> Capture {
@@ -140,7 +142,7 @@ const SHOP: &str = concat!(
     "      59    0.7 ms  1 broker, orders (1 partition)\n",
     "-- produce to the wrong broker --\n",
     "      3     0.002800 10.0.0.9:51522        → 10.0.0.1:9092         Produce                    v0          8",
-    "      52            orders[1]: 5 B records, acks leader\n",
+    "      74            orders[1]: 1 record, 27 B, acks leader\n",
     "      4     0.003500 10.0.0.9:51522        ← 10.0.0.1:9092         Produce                    v0          8",
     "      38    0.7 ms  orders[1]: NOT_LEADER_OR_FOLLOWER\n",
 );

@@ -75,8 +75,8 @@ fn check_tree(tree: &Tree<'_>, outcome: &Outcome, bytes: &[u8]) {
     let buffers: Vec<&[u8]> = [bytes].into_iter().chain(tree.buffers().iter().map(Vec::as_slice)).collect();
     let mut ends = vec![0; buffers.len()];
     for node in tree.nodes() {
-        let end = &mut ends[usize::from(node.span.buffer)];
-        assert!(node.span.end() as usize <= buffers[usize::from(node.span.buffer)].len(), "outside: {node:?}");
+        let end = &mut ends[node.span.buffer as usize];
+        assert!(node.span.end() as usize <= buffers[node.span.buffer as usize].len(), "outside: {node:?}");
         if node.is_leaf() {
             assert_eq!(node.span.start, *end, "the leaves do not tile: {node:?}");
             *end = node.span.end();
@@ -93,8 +93,15 @@ fn check_tree(tree: &Tree<'_>, outcome: &Outcome, bytes: &[u8]) {
 }
 
 fn print(catalog: &Catalog, way: &Way<'_>, tree: &Tree<'_>, bytes: &[u8]) {
-    let describer =
-        Describer { catalog, tree, frame: bytes, title: ("Message", "message"), sample: false, show_secrets: false };
+    let describer = Describer {
+        catalog,
+        tree,
+        frame: bytes,
+        title: ("Message", "message"),
+        sample: false,
+        show_secrets: false,
+        topics: None,
+    };
     let mut text = String::new();
     write_tree(&mut text, &describer, TreeOptions::default());
     assert_eq!(text.lines().count(), tree.nodes().len(), "a line a node");

@@ -32,9 +32,10 @@ pub(crate) struct Common {
     /// Show passwords, tokens and other secrets instead of `<withheld>`
     #[arg(long, global = true)]
     pub(crate) show_secrets: bool,
-    /// Bytes that the compressed records of one message may inflate to
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, global = true)]
-    pub(crate) max_inflate: u32,
+    /// Bytes that the compressed records of one message may inflate to [default: 16 MiB, or 100 for each compressed one,
+    /// but no more than 256 MiB]
+    #[arg(long, value_name = "BYTES", global = true)]
+    pub(crate) max_inflate: Option<u32>,
     /// Use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,

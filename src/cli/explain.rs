@@ -157,7 +157,7 @@ fn describer<'a, 'p>(
     frame: &'a [u8],
     title: (&'a str, &'a str),
 ) -> Describer<'a, 'p> {
-    Describer { catalog, tree, frame, title, sample: false, show_secrets: common.show_secrets }
+    Describer { catalog, tree, frame, title, sample: false, show_secrets: common.show_secrets, topics: None }
 }
 
 fn write(out: &mut Vec<u8>, format: ExplainFormat, common: &Common, describer: &Describer<'_, '_>) {

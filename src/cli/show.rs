@@ -47,6 +47,7 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
             title: (&name, &ty),
             sample: false,
             show_secrets: self.show_secrets,
+            topics: Some(message.topics),
         };
         let mut text = String::new();
         heading(&mut text, message);

@@ -38,7 +38,7 @@ pub(super) struct Piece {
     start: u64,
     end: u64,
     packet: u64,
-    time: Time,
+    pub(super) time: Time,
 }
 
 impl Piece {

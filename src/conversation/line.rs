@@ -23,6 +23,10 @@ pub(super) struct Line {
     requests: Framer,
     responses: Framer,
     talk: Talk,
+    /// Whether the first byte of each stream is the first that was sent.
+    from_the_start: bool,
+    /// When the first bytes of a request were captured.
+    first_asked: Option<Time>,
 }
 
 /// A frame that was cut out of a stream.
@@ -56,6 +60,8 @@ impl Line {
             requests: Framer::default(),
             responses: Framer::default(),
             talk: Talk::default(),
+            from_the_start,
+            first_asked: None,
         };
         if !from_the_start {
             line.requests.state = State::Lost;
@@ -85,6 +91,9 @@ impl Line {
         pieces: Vec<Piece>,
     ) {
         let side = self.side(direction);
+        if side == Side::Request {
+            self.first_asked = pieces.iter().map(|piece| piece.time).min();
+        }
         self.framer(side).pieces = pieces;
         self.take(shared, side, bytes, start);
     }
@@ -97,6 +106,9 @@ impl Line {
         origin: Origin,
     ) {
         let side = self.side(direction);
+        if side == Side::Request {
+            self.first_asked.get_or_insert(origin.time);
+        }
         self.framer(side).pieces.push(Piece::new(origin, bytes.len()));
         self.take(shared, side, bytes, origin.offset);
         if !self.talk.held.is_empty() {
@@ -336,6 +348,10 @@ impl Line {
                 return;
             }
         }
+        if !self.may_be_asked(frame.time) {
+            self.unasked(shared, frame);
+            return;
+        }
         self.talk.held.push_back(Held {
             frame: frame.bytes.to_vec(),
             packets: shared.packets.clone(),
@@ -351,11 +367,19 @@ impl Line {
         }
     }
 
+    /// Whether the request of a response may still come. Without the beginning of the connection it was most likely sent
+    /// before the capture began: it can only come as long as the streams are told at different paces (see
+    /// [`stream`](crate::stream)), so it is older than the response and younger than the first that was captured.
+    fn may_be_asked(&self, answered: Time) -> bool {
+        self.from_the_start || self.first_asked.is_none_or(|first| first < answered)
+    }
+
     /// Tells the responses that were held and whose request has come, or whose time is up; with no time, all.
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
             let pending = correlation_of(&held.frame).and_then(|correlation| self.talk.answer(correlation));
-            let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > HOLD_TIME);
+            let limit = if self.from_the_start { HOLD_TIME } else { 0 };
+            let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
             if pending.is_none() && !expired {
                 self.talk.held.push_front(held);
                 return;
@@ -411,6 +435,7 @@ impl Line {
         pending: Option<&Pending>,
     ) -> u64 {
         shared.counters.messages += 1;
+        shared.topics.learn(&told.fit.reading, frame.bytes);
         let message = Message {
             index: shared.counters.messages,
             time: frame.time,
@@ -428,6 +453,7 @@ impl Line {
             stream_offset: frame.stream_offset,
             request: pending
                 .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),
+            topics: &shared.topics,
         };
         shared.sink.message(&message);
         message.index

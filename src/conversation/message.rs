@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::TopicNames;
 use crate::capture::Time;
 use crate::dissect::Reading;
 use crate::protocol::{ApiKey, Side};
@@ -40,6 +41,8 @@ pub struct Message<'a, 'p> {
     pub stream_offset: u64,
     /// On a response: its request, when that was seen.
     pub request: Option<Exchange>,
+    /// Which topic has which id, as far as is known up to and with this message.
+    pub topics: &'a TopicNames,
 }
 
 /// What a message is.

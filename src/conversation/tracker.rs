@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::{Line, Piece};
 use super::message::Message;
+use super::topics::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
@@ -81,6 +82,7 @@ pub(super) struct Shared<'p, S> {
     /// Buffers that no connection uses at the moment, so that one large frame on each of many connections does not cost
     /// room on all of them for good.
     pub(super) spare: Vec<Vec<u8>>,
+    pub(super) topics: TopicNames,
 }
 
 #[derive(Debug)]
@@ -128,6 +130,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             brokers: HashSet::new(),
             packets: Vec::new(),
             spare: Vec::new(),
+            topics: TopicNames::new(),
         };
         Self { shared, connections: HashMap::new() }
     }

@@ -160,7 +160,9 @@ impl Fault {
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
                 format!("a whole {} stream", codec.name())
             }
-            FaultKind::Inflate { error: InflateError::Limit(limit), .. } => format!("at most {limit} bytes"),
+            FaultKind::Inflate { error: InflateError::Limit(limit), .. } => {
+                format!("at most {} from one message", count(limit.into(), "inflated byte"))
+            }
         }
     }
 
@@ -219,7 +221,7 @@ impl Fault {
             FaultKind::TagSize { .. } => "the writer's size or its schema of the tagged field is wrong",
             FaultKind::FrameSize { .. } => "the size was written wrongly, or bytes were lost or added on the way here",
             FaultKind::Lost { .. } => "the capture dropped packets or cut them at its snap length",
-            FaultKind::TooDeep => "the schema holds itself",
+            FaultKind::TooDeep => "the schema holds itself, or a compressed message set holds another",
             FaultKind::Crc { .. } => {
                 "the batch was changed after it was written, or its writer computes the checksum wrongly"
             }
@@ -234,7 +236,7 @@ impl Fault {
                 "the attributes are wrong, or the codec is newer"
             }
             FaultKind::Inflate { error: InflateError::Limit(_), .. } => {
-                "the rest was not inflated to save time and memory; an option raises the limit"
+                "the rest was not inflated to save time and memory; --max-inflate raises the limit"
             }
             FaultKind::Inflate { .. } => "the compressed bytes were cut or changed, or are of another codec",
         }

@@ -10,6 +10,7 @@ mod inflate;
 mod nested;
 mod primitive;
 mod records;
+mod survey;
 mod text;
 mod tree;
 mod walk;
@@ -20,6 +21,7 @@ pub use inflate::{Codec, InflateError};
 pub use nested::plan_in_front;
 pub use primitive::value_of;
 pub use records::BatchFacts;
+pub use survey::RecordsSurvey;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
 pub use tree::{Children, Node, Tree, What};
 pub use walk::{Outcome, Reading, dissect, dissect_payload};
@@ -30,7 +32,7 @@ use crate::protocol::{Catalog, Element, Field, Plan, Side, Struct, Type};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Which buffer.
-    pub buffer: u16,
+    pub buffer: u32,
     /// Offset of the first byte.
     pub start: u32,
     /// Number of bytes.
@@ -134,7 +136,7 @@ pub enum Nesting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inflated {
     /// Its number, from 1.
-    pub buffer: u16,
+    pub buffer: u32,
     /// The codec.
     pub codec: Codec,
     /// The number of compressed bytes.
@@ -148,17 +150,24 @@ pub struct Inflated {
 pub struct Opening<'p> {
     /// Where the layouts of batches come from.
     pub catalog: &'p Catalog,
-    /// Bytes that one message may inflate to.
-    pub max_inflate: u32,
+    /// Bytes that the records of one message may inflate to; `None` leaves it to [`Opening::limit`].
+    pub max_inflate: Option<u32>,
 }
 
 impl<'p> Opening<'p> {
-    /// 64 MiB.
-    pub const MAX_INFLATE: u32 = 64 << 20;
-
     /// With the usual limit.
     pub fn new(catalog: &'p Catalog) -> Self {
-        Self { catalog, max_inflate: Self::MAX_INFLATE }
+        Self { catalog, max_inflate: None }
+    }
+
+    /// How many bytes the records of a message may inflate to, by the bytes that they are compressed to. Usually 16 MiB,
+    /// whatever the ratio; beyond that 100 for each compressed one, which data that somebody wants to read stays below;
+    /// never more than 256 MiB.
+    pub fn limit(self, compressed: u32) -> u32 {
+        const ALWAYS: u32 = 16 << 20;
+        const RATIO: u32 = 100;
+        const MOST: u32 = 256 << 20;
+        self.max_inflate.unwrap_or_else(|| compressed.saturating_mul(RATIO).clamp(ALWAYS, MOST))
     }
 }
 

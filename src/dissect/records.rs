@@ -78,7 +78,7 @@ impl BatchFacts {
 
     /// The codec.
     pub fn codec(self) -> Codec {
-        Codec((self.attributes & 0x7).to_be_bytes()[1])
+        Codec::of(self.attributes)
     }
 
     /// Whether timestamps are those of the broker.
@@ -123,6 +123,10 @@ impl<'p> Layout<'p> {
         Some(Self { plan, batch, batch_struct: plan.structure(id) })
     }
 
+    fn named(name: &str, magic: u8, opening: Opening<'p>) -> Option<Self> {
+        opening.catalog.plan(name, magic.into()).and_then(Self::new)
+    }
+
     fn fields(self) -> &'p [Field] {
         self.plan.untagged(self.batch_struct)
     }
@@ -140,16 +144,18 @@ impl<'p> RecordLayout<'p> {
 }
 
 /// Bytes from a batch's beginning up to and with its length.
-const PREFIX: usize = 12;
+pub(super) const PREFIX: usize = 12;
 /// Where the magic stands, in all formats.
-const MAGIC: usize = 16;
+pub(super) const MAGIC: usize = 16;
 /// Where what the checksum of format 2 covers begins.
-const ATTRIBUTES: usize = 21;
+pub(super) const ATTRIBUTES: usize = 21;
 /// Bytes of a batch of format 2 without records.
-const BATCH: usize = 61;
+pub(super) const BATCH: usize = 61;
 /// Least sizes of messages of format 0 and 1: 14 and 22 bytes behind the size.
-const MESSAGE_0: usize = 26;
-const MESSAGE_1: usize = 34;
+pub(super) const MESSAGE_0: usize = 26;
+pub(super) const MESSAGE_1: usize = 34;
+/// Broken records of a batch after which the rest of it is taken for something else.
+const MOST_BROKEN: u32 = 100;
 
 impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// A records field that is opened.
@@ -205,12 +211,10 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
 
     /// Batches one behind the other, of any formats. What is left of the input could not be read.
     fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
-        let layout = |name: &str, version| opening.catalog.plan(name, version).and_then(Layout::new);
         for index in 0.. {
             let bytes = input.as_slice();
             let (Some(&magic), Some(length)) = (bytes.get(MAGIC), bytes.get(8..).and_then(<[u8]>::first_chunk)) else {
-                // The beginning of a batch that did not fit into the answer any more.
-                self.rest(input, Part::Partial);
+                self.partial(input);
                 return;
             };
             let (name, least) = match magic {
@@ -223,7 +227,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                     return;
                 }
             };
-            let Some(layout) = layout(name, magic.into()) else { return };
+            let Some(layout) = Layout::named(name, magic, opening) else { return };
             let length = i32::from_be_bytes(*length);
             let total = usize::try_from(length).map_or(0, |length| length + PREFIX);
             if total < least {
@@ -233,7 +237,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 return;
             }
             if total > bytes.len() {
-                self.rest(input, Part::Partial);
+                self.partial(input);
                 return;
             }
             let (mut batch, rest) = input.split(total);
@@ -251,6 +255,22 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             self.complete = complete;
             self.rest(&mut batch, Part::Undecoded);
         }
+    }
+
+    /// The beginning of a batch that did not fit into an answer any more. A request has whole batches.
+    fn partial(&mut self, input: &mut Bytes<'_>) {
+        if self.is_request && self.complete && !input.is_empty() {
+            let available = input.len() as u32;
+            let kind = match number(input.as_slice(), 8).map(i32::from_be_bytes) {
+                Some(length) => {
+                    WireErrorKind::LengthTooLarge { length: length.into(), available: available - PREFIX as u32 }
+                }
+                None => WireErrorKind::Short { needed: PREFIX as u32, available },
+            };
+            let at = self.span(input.offset(), input.split(input.len()).1);
+            self.fault("batch_length", "int32", at, FaultKind::Wire(kind));
+        }
+        self.rest(input, Part::Partial);
     }
 
     fn batch(&mut self, input: &mut Bytes<'_>, place: Place<'p>, layout: Layout<'p>, opening: Opening<'p>) {
@@ -286,7 +306,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             }
         }
         let Some(record) = RecordLayout::new(layout.plan, records) else { return Err(Halt) };
-        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta, opening };
+        let headers = record.fields.last().and_then(|headers| RecordLayout::new(layout.plan, headers));
+        let Some(header) = headers else { return Err(Halt) };
+        let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta, header, opening };
         if facts.codec() == Codec::NONE {
             return self.record_list(input, list);
         }
@@ -314,11 +336,13 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
         self.visitor.part(part, at);
         let mut buffer = take_buffer();
-        // Buffers have numbers of 16 bits.
-        let limit = if self.buffers == u16::MAX { 0 } else { opening.max_inflate.saturating_sub(self.inflated_bytes) };
-        let result = inflate(facts.codec(), facts.magic, bytes, limit, &mut buffer);
+        self.compressed_bytes = self.compressed_bytes.saturating_add(bytes.len() as u32);
+        let limit = opening.limit(self.compressed_bytes);
+        let left = limit.saturating_sub(self.inflated_bytes);
+        let result = inflate(facts.codec(), facts.magic, bytes, left, &mut buffer);
         self.inflated_bytes += buffer.len() as u32;
         if let Err(error) = result {
+            let error = if let InflateError::Limit(_) = error { InflateError::Limit(limit) } else { error };
             let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
             self.fault("records", "bytes", at, kind);
         }
@@ -353,13 +377,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.visitor.enter(scope, start);
         let mut step = self.push(Place::Field(field), start);
         if step.is_ok() {
-            let mut found = 0;
-            while step.is_ok() && found < said && !input.is_empty() {
-                step = self.record(input, found, list);
+            let (mut found, mut broken) = (0, 0);
+            while step.is_ok() && found < said && !input.is_empty() && broken < MOST_BROKEN {
+                step = self.record(input, found, list).map(|is_whole| broken += u32::from(!is_whole));
                 found += 1;
             }
             self.trail.pop();
-            if step.is_ok() && (found < said || !input.is_empty() || list.count < 0) {
+            // When not all could be inflated, that was told already.
+            let is_short = found < said && (self.complete || !input.is_empty());
+            if step.is_ok() && (is_short || !input.is_empty() || list.count < 0) {
                 let kind = FaultKind::RecordCount { said: list.count, found, left: input.len() as u32 };
                 self.place_fault(Place::Field(field), self.span(start, *input), kind);
                 step = Err(Halt);
@@ -369,8 +395,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         step
     }
 
-    /// One record. Its length bounds it: a fault inside of it ends with it.
-    fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Step {
+    /// One record, and whether it is whole. Its length bounds it: a fault inside of it ends with it.
+    fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Result<bool, Halt> {
         let RecordLayout { element, of, fields, .. } = list.record;
         let Some((length_field, others)) = fields.split_first() else { return Err(Halt) };
         let place = Place::Element(element, index);
@@ -379,19 +405,23 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.visitor.enter(Scope::Struct(place, of), start);
         let step = self.varint(input, length_field).and_then(|length| {
             let Some(size) = usize::try_from(length).ok().filter(|size| *size <= input.len()) else {
-                let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: input.len() as u32 };
-                self.place_fault(Place::Field(length_field), self.span(start, *input), FaultKind::Wire(kind));
+                if length < 0 || self.complete {
+                    let kind = WireErrorKind::LengthTooLarge { length: length.into(), available: input.len() as u32 };
+                    self.place_fault(Place::Field(length_field), self.span(start, *input), FaultKind::Wire(kind));
+                }
                 return Err(Halt);
             };
             let (mut inside, rest) = input.split(size);
             *input = rest;
-            let step = self.record_members(&mut inside, others, list);
-            if step.is_ok() && !inside.is_empty() {
+            let complete = std::mem::replace(&mut self.complete, true);
+            let is_whole = self.record_members(&mut inside, others, list).is_ok();
+            self.complete = complete;
+            if is_whole && !inside.is_empty() {
                 let kind = FaultKind::RecordLength { length, left: inside.len() as u32 };
                 self.place_fault(Place::Field(length_field), self.span(start, inside), kind);
             }
             self.rest(&mut inside, Part::Undecoded);
-            Ok(())
+            Ok(is_whole)
         });
         self.trail.pop();
         self.visitor.leave(Scope::Struct(place, of), input.offset());
@@ -431,7 +461,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         })?;
         let start = input.offset();
         let count = self.varint(input, headers_count)?;
-        let Some(header) = RecordLayout::new(list.layout, headers) else { return Err(Halt) };
+        let header = list.header;
         // A header is two lengths at least.
         let Some(count) = u32::try_from(count).ok().filter(|count| *count as usize <= input.len() / 2) else {
             let kind =
@@ -440,8 +470,10 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             return Err(Halt);
         };
         let scope = Scope::Array(Place::Field(headers), header.element, Some(count));
+        self.push(Place::Field(headers), input.offset())?;
         self.visitor.enter(scope, input.offset());
         let step = (0..count).try_for_each(|index| self.header_of_record(input, index, header));
+        self.trail.pop();
         self.visitor.leave(scope, input.offset());
         step
     }
@@ -449,6 +481,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     fn header_of_record(&mut self, input: &mut Bytes<'_>, index: u32, header: RecordLayout<'p>) -> Step {
         let [key_length, key, value_length, value] = header.fields else { return Err(Halt) };
         let place = Place::Element(header.element, index);
+        self.push(place, input.offset())?;
         self.visitor.enter(Scope::Struct(place, header.of), input.offset());
         let plain = |field| {
             move |walk: &mut Self, bytes: &[u8], at| {
@@ -457,6 +490,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         };
         let step = self.sized(input, key_length, key, plain(key));
         let step = step.and_then(|()| self.sized(input, value_length, value, plain(value)));
+        self.trail.pop();
         self.visitor.leave(Scope::Struct(place, header.of), input.offset());
         step
     }
@@ -526,7 +560,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let scope = Scope::Batch(place, layout.batch_struct, nesting);
         self.visitor.enter(scope, input.offset());
         self.visitor.batch(facts);
-        if self.message_members(input, layout, facts, computed, opening).is_err() {
+        if self.message_members(input, layout, facts, computed, nesting, opening).is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.visitor.leave(scope, input.offset());
@@ -538,6 +572,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         layout: Layout<'p>,
         facts: BatchFacts,
         computed: u32,
+        nesting: Nesting,
         opening: Opening<'p>,
     ) -> Step {
         let Some((header, [key, value])) = layout.fields().split_last_chunk() else { return Err(Halt) };
@@ -548,7 +583,16 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 self.place_fault(Place::Field(field), self.span(start, *input), FaultKind::Crc { computed });
             }
         }
-        if facts.codec() == Codec::NONE {
+        let is_compressed = facts.codec() != Codec::NONE;
+        if is_compressed && nesting == Nesting::Inner {
+            // A compressed set inside of a compressed set: no release writes that.
+            self.place_fault(
+                Place::Field(value),
+                self.span(input.offset(), input.split(input.len()).1),
+                FaultKind::TooDeep,
+            );
+        }
+        if !is_compressed || nesting == Nesting::Inner {
             self.visitor.enter(Scope::OneRecord, input.offset());
             self.visitor.record(facts.base_offset, facts.base_timestamp);
             let step = self
@@ -566,17 +610,6 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// The messages of a compressed set. In format 1 their offsets count from the beginning of the set, and the offset
     /// of the message that holds them is that of the last one (KIP-31).
     fn inner_messages(&mut self, input: &mut Bytes<'_>, layout: Layout<'p>, facts: BatchFacts, opening: Opening<'p>) {
-        if self.buffer > 1
-            && self
-                .trail
-                .iter()
-                .filter(|place| matches!(place, Place::Element(element, _) if std::ptr::eq(*element, layout.batch)))
-                .count()
-                > 1
-        {
-            // A compressed set inside of a compressed set: no release writes that.
-            return;
-        }
         let (count, last) = survey(input.as_slice());
         let base = if facts.magic == 1 { facts.base_offset.wrapping_sub(last) } else { 0 };
         let append_time = (facts.magic == 1 && facts.is_log_append_time()).then_some(facts.base_timestamp);
@@ -589,6 +622,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             let total = usize::try_from(total).map_or(0, |total| total + PREFIX);
             let (mut message, rest) = input.split(total);
             *input = rest;
+            let magic = message.as_slice().get(MAGIC).copied().unwrap_or(facts.magic);
+            let own = if magic == facts.magic { Some(layout) } else { Layout::named("MessageSet", magic, opening) };
+            let layout = own.unwrap_or(layout);
             let place = Place::Element(layout.batch, index);
             if self.push(place, message.offset()).is_ok() {
                 self.message(&mut message, place, layout, Some(wrapper), opening);
@@ -597,7 +633,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             self.rest(&mut message, Part::Undecoded);
         }
         self.visitor.leave(scope, input.offset());
-        self.rest(input, Part::Partial);
+        // When not all could be inflated, that was told already.
+        if !input.is_empty() && self.complete {
+            let length = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
+            let available = input.len().saturating_sub(PREFIX) as u32;
+            let kind = WireErrorKind::LengthTooLarge { length: length.into(), available };
+            let at = self.span(input.offset(), input.split(input.len()).1);
+            self.fault("message", "Message", at, FaultKind::Wire(kind));
+        }
+        self.rest(input, Part::Undecoded);
     }
 }
 
@@ -619,6 +663,8 @@ struct RecordList<'p> {
     count: i32,
     last_offset_delta: i32,
     opening: Opening<'p>,
+    /// The headers of a record.
+    header: RecordLayout<'p>,
 }
 
 /// How many whole messages a set holds, and the offset of the last one.
@@ -648,7 +694,7 @@ fn checksum(bytes: &[u8], magic: u8) -> u32 {
 }
 
 /// `N` bytes at a place.
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..).and_then(<[u8]>::first_chunk).copied()
 }
 

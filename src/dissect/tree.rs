@@ -13,8 +13,8 @@ pub struct Tree<'p> {
     /// The buffers that were inflated, from number 1.
     buffers: Vec<Vec<u8>>,
     /// The buffer that is being walked, and those around it.
-    buffer: u16,
-    outer: Vec<u16>,
+    buffer: u32,
+    outer: Vec<u32>,
 }
 
 /// A node: what it is and where its bytes lie.
@@ -72,7 +72,7 @@ impl<'p> Tree<'p> {
 
     /// The bytes of a span; `frame` is the buffer that the tree was made from.
     pub fn bytes<'b>(&'b self, frame: &'b [u8], span: Span) -> &'b [u8] {
-        let inflated = usize::from(span.buffer).checked_sub(1);
+        let inflated = (span.buffer as usize).checked_sub(1);
         let buffer = inflated.map_or(Some(frame), |index| self.buffers.get(index).map(Vec::as_slice));
         buffer.and_then(|bytes| bytes.get(span.start as usize..span.end() as usize)).unwrap_or_default()
     }

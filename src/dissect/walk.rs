@@ -29,7 +29,7 @@ pub struct Reading<'p> {
 /// How a walk went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The faults that were met.
+    /// The faults that were met; a visitor is told of the first 1000 of them.
     pub faults: u32,
     /// Bytes behind the end of the body.
     pub trailing: u32,
@@ -100,12 +100,15 @@ pub(super) struct Walk<'w, 'p, V> {
     pub(super) complete: bool,
     /// How many bytes at the end of the frame the capture lacks.
     pub(super) missing: u32,
+    /// Whether the message is a request, in which records are whole.
+    pub(super) is_request: bool,
     /// The fields and elements that are being walked, for the paths of faults.
     pub(super) trail: ArrayVec<Place<'p>, MAX_DEPTH>,
     /// The buffer that is walked.
-    pub(super) buffer: u16,
-    /// Buffers inflated so far, and their bytes.
-    pub(super) buffers: u16,
+    pub(super) buffer: u32,
+    /// Buffers inflated so far, the bytes that they were compressed to, and their bytes.
+    pub(super) buffers: u32,
+    pub(super) compressed_bytes: u32,
     pub(super) inflated_bytes: u32,
     pub(super) context: Context,
     outcome: Outcome,
@@ -118,9 +121,11 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             visitor,
             complete: missing == 0,
             missing,
+            is_request: false,
             trail: ArrayVec::new(),
             buffer: 0,
             buffers: 0,
+            compressed_bytes: 0,
             inflated_bytes: 0,
             context: Context::default(),
             outcome: Outcome::default(),
@@ -129,6 +134,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     fn frame(&mut self, reading: &Reading<'p>, frame: &[u8]) {
+        self.is_request = reading.side == Side::Request;
         let mut input = Bytes::new(frame);
         let (_, mut beyond) = input.split(input.len());
         let mut step = Ok(());
@@ -486,6 +492,10 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let (Err::Error(error) | Err::Failure(error)) = error else { return };
         let at = Span { buffer: self.buffer, start: error.offset, len: input.len() as u32 };
         let ran_out = matches!(error.kind, WireErrorKind::Short { .. } | WireErrorKind::LengthTooLarge { .. });
+        if ran_out && !self.complete && self.buffer > 0 {
+            // What could not be inflated was told already.
+            return;
+        }
         let kind = if ran_out && !self.complete {
             FaultKind::Lost { missing: self.missing }
         } else {
@@ -506,7 +516,12 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     #[cold]
     pub(super) fn fault(&mut self, name: &str, ty: &str, span: Span, kind: FaultKind) {
+        /// Bytes that are no message at all may have a fault at each of them.
+        const MOST: u32 = 1000;
         self.outcome.faults += 1;
+        if self.outcome.faults > MOST {
+            return;
+        }
         let path = path(&self.trail);
         self.visitor.fault(&Fault { span, path, name: name.to_owned(), ty: ty.to_owned(), kind });
     }

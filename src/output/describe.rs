@@ -2,12 +2,12 @@
 
 use super::table::harmless;
 use crate::capture::Time;
-use crate::conversation::{Message, Subject};
+use crate::conversation::{Message, Subject, TopicNames};
 use crate::dissect::{
     BatchFacts, Fault, Inflated, Node, Part, Place, Reading, Scope, Span, Tree, Value, What, display_bytes,
     display_text, is_unsafe, uuid_text, value_of,
 };
-use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Secret, Side, Type};
+use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Secret, Side, TopicField, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Describer<'a, 'p> {
     pub sample: bool,
     /// Whether secrets are shown.
     pub show_secrets: bool,
+    /// The names of topics by their ids, where a capture told any.
+    pub topics: Option<&'a TopicNames>,
 }
 
 impl<'p> Describer<'_, 'p> {
@@ -130,7 +132,10 @@ impl<'p> Describer<'_, 'p> {
                 self.with_label(place, i64::from(flag), text)
             }
             Value::Float(number) => format!("{number:?}"),
-            Value::Uuid(uuid) => uuid_text(uuid),
+            Value::Uuid(uuid) => match self.topic(place, uuid) {
+                Some(name) => format!("{} ({name})", uuid_text(uuid)),
+                None => uuid_text(uuid),
+            },
             Value::NullStruct => "null".to_owned(),
             Value::String(text) => {
                 let shown = text.map_or_else(|| "null".to_owned(), display_text);
@@ -281,13 +286,20 @@ impl<'p> Describer<'_, 'p> {
         harmless(place.field().and_then(|field| self.catalog.about(field)).unwrap_or_default())
     }
 
-    /// The name behind a node's code, if it has one.
+    /// The name of the topic that a field has the id of.
+    fn topic(&self, place: Place<'p>, id: [u8; 16]) -> Option<&str> {
+        let is_topic = place.field().is_some_and(|field| field.topic == Some(TopicField::Id));
+        self.topics.filter(|_| is_topic)?.name(id)
+    }
+
+    /// The name behind a node's code or topic id, if it has one.
     pub fn label_of(&self, index: usize) -> Option<String> {
         let node = self.tree.nodes().get(index)?;
         let What::Value(place) = node.what else { return None };
         let code = match value_of(place.ty(), self.tree.bytes(self.frame, node.span))? {
             Value::Int(code) => code,
             Value::Bool(flag) => i64::from(flag),
+            Value::Uuid(id) => return self.topic(place, id).map(str::to_owned),
             _ => return None,
         };
         self.label(enumeration_of(place)?, code)

@@ -6,8 +6,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
+use crate::conversation::TopicNames;
 use crate::dissect::{BatchFacts, Fault, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor, is_unsafe};
-use crate::protocol::{Element, EnumerationId, Field, Secret};
+use crate::protocol::{Element, EnumerationId, Field, Secret, Struct, TopicField};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub struct JsonWriter<'w, 'p> {
     opening: Opening<'p>,
     out: &'w mut Vec<u8>,
     show_secrets: bool,
+    topics: Option<&'w TopicNames>,
     errors: Option<EnumerationId>,
     levels: Vec<Level>,
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
@@ -22,6 +24,8 @@ pub struct JsonWriter<'w, 'p> {
     faults: Vec<Fault>,
     /// Whether the payload that begins is the key of a control record.
     is_control: bool,
+    /// Of the batch that is being written.
+    facts: Option<BatchFacts>,
 }
 
 /// An object or array that is open.
@@ -44,13 +48,32 @@ struct Level {
     batch: Option<Batch>,
     /// Range in `out` of the last string that was written, to tell what a configuration's value belongs to.
     last_text: (usize, usize),
+    topic: Topic,
+}
+
+/// What a struct has said of a topic.
+#[derive(Debug, Clone, Copy, Default)]
+enum Topic {
+    /// Not its name; nor will it.
+    #[default]
+    Unnamed,
+    /// Perhaps its id; its name may follow.
+    Pending(Option<[u8; 16]>),
+    /// Its name.
+    Named,
+}
+
+impl Topic {
+    fn of(structure: &Struct) -> Self {
+        if structure.names_topic { Self::Pending(None) } else { Self::Unnamed }
+    }
 }
 
 /// What is written of a batch and its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Batch {
     /// The fields of a batch; what is hidden among them is not.
-    Fields(BatchFacts),
+    Fields,
     /// A message of the old formats inside of a compressed one: nothing but its record.
     Inner,
     /// A record: what is not hidden, with bytes as text where they are text.
@@ -64,7 +87,24 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
         let errors = opening.catalog.enumerations().id("ErrorCode");
         let levels = vec![Level::default()];
-        Self { opening, out, show_secrets, errors, levels, starts: Vec::new(), faults: Vec::new(), is_control: false }
+        Self {
+            opening,
+            out,
+            show_secrets,
+            topics: None,
+            errors,
+            levels,
+            starts: Vec::new(),
+            faults: Vec::new(),
+            is_control: false,
+            facts: None,
+        }
+    }
+
+    /// Writes the names of topics beside their ids as well.
+    #[must_use]
+    pub fn with_topics(self, topics: &'w TopicNames) -> Self {
+        Self { topics: Some(topics), ..self }
     }
 
     /// The faults that the walk met.
@@ -72,12 +112,14 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         self.faults
     }
 
-    fn open(&mut self, key_start: usize, bracket: u8, misplaced: bool) {
+    fn open(&mut self, key_start: usize, bracket: u8, of: Option<&Struct>) {
         let value_start = self.out.len();
         self.out.push(bracket);
         let first_start = self.starts.len();
         let is_array = bracket == b'[';
-        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, ..Level::default() });
+        let misplaced = of.is_some_and(|of| of.misplaced);
+        let topic = of.map(Topic::of).unwrap_or_default();
+        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, topic, ..Level::default() });
     }
 
     /// Closes the innermost level and gives where its key and value begin.
@@ -206,7 +248,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         if !is_inner {
             self.out.extend_from_slice(b"\"records\":[");
         }
-        self.open(start, b'{', false);
+        self.open(start, b'{', None);
         if let Some(level) = self.levels.last_mut() {
             level.batch = Some(Batch::OneRecord);
         }
@@ -237,16 +279,18 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             Value::Bytes(Some(bytes)) => self.text_or_base64(field, bytes),
             _ => {}
         }
-        if let Batch::Fields(facts) = batch {
+        if let (Batch::Fields, Some(facts)) = (batch, self.facts) {
             self.explain_batch(facts, field);
         }
     }
 
     /// A record's bytes: text where they are UTF-8, else base64 under a key that says so.
     fn text_or_base64(&mut self, field: &Field, bytes: &[u8]) {
-        if std::str::from_utf8(bytes).is_ok() {
+        if let Ok(text) = std::str::from_utf8(bytes) {
             self.out.extend_from_slice(field.json_key.as_bytes());
-            string(self.out, bytes);
+            self.out.push(b'"');
+            escaped(self.out, text);
+            self.out.push(b'"');
         } else {
             self.out.push(b'"');
             self.out.extend_from_slice(field.key().as_bytes());
@@ -291,6 +335,32 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         }
     }
 
+    /// The name of a topic beside its id, where the struct does not say it itself. Of the two either may come first.
+    fn topic(&mut self, what: TopicField, value: Value<'_>) {
+        let Some(level) = self.levels.last_mut() else { return };
+        let unnamed = match (what, value, level.topic) {
+            (TopicField::Id, Value::Uuid(id), Topic::Unnamed) => Some(id),
+            (TopicField::Id, Value::Uuid(id), Topic::Pending(_)) => {
+                level.topic = Topic::Pending(Some(id));
+                None
+            }
+            (TopicField::Name, Value::String(None | Some([])), Topic::Pending(id)) => {
+                level.topic = Topic::Unnamed;
+                id
+            }
+            (TopicField::Name, ..) => {
+                level.topic = Topic::Named;
+                None
+            }
+            (TopicField::Id, ..) => None,
+        };
+        let names = self.topics;
+        if let Some(name) = unnamed.and_then(|id| names?.name(id)) {
+            self.out.extend_from_slice(b",\"_topicId\":");
+            string(self.out, name.as_bytes());
+        }
+    }
+
     /// The name of an error code other than 0, beside it.
     fn error_name(&mut self, field: &Field, code: i64) {
         let Some(id) = self.errors.filter(|id| code != 0 && field.enumeration == Some(*id)) else { return };
@@ -311,25 +381,25 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
             Scope::Header(_, plan) => {
                 self.out.extend_from_slice(b"\"header\":");
-                self.open(start, b'{', plan.top().misplaced);
+                self.open(start, b'{', Some(plan.top()));
             }
             Scope::Body(plan) => {
                 self.out.extend_from_slice(b"\"body\":");
-                self.open(start, b'{', plan.top().misplaced);
+                self.open(start, b'{', Some(plan.top()));
             }
             Scope::Struct(place, of) => {
                 let start = self.key(place);
                 let in_batch = self.is_in_batch();
-                self.open(start, b'{', of.misplaced);
+                self.open(start, b'{', Some(of));
                 if let Some(level) = self.levels.last_mut().filter(|_| in_batch) {
                     level.batch = Some(Batch::Record);
                 }
             }
             Scope::Records(place, _) => {
                 let start = self.key(place);
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
             }
-            Scope::Batch(_, _, Nesting::Whole) => self.open(start, b'{', false),
+            Scope::Batch(_, _, Nesting::Whole) => self.open(start, b'{', None),
             Scope::Batch(_, _, Nesting::Inner) => {
                 // Its record is all that is written of it.
                 let level = Level { key_start: start, batch: Some(Batch::Inner), is_array: true, ..Level::default() };
@@ -341,11 +411,11 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Scope::Array(place, element, count) if is_messages(element) => {
                 let _ = (place, count);
                 self.out.extend_from_slice(b"\"records\":");
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
             }
             Scope::Array(place, _, count) => {
                 let start = self.key(place);
-                self.open(start, b'[', false);
+                self.open(start, b'[', None);
                 if count.is_none() {
                     // `leave` puts the comma and takes the bracket back.
                     self.out.truncate(self.out.len() - 1);
@@ -413,14 +483,15 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         self.out.extend_from_slice(b"\"_");
         self.out.extend_from_slice(field.key().as_bytes());
         self.out.extend_from_slice(b"\":");
-        self.open(start, b'{', false);
+        self.open(start, b'{', None);
     }
 
     fn batch(&mut self, facts: BatchFacts) {
         if let Some(level) = self.levels.last_mut()
             && level.batch.is_none()
         {
-            level.batch = Some(Batch::Fields(facts));
+            level.batch = Some(Batch::Fields);
+            self.facts = Some(facts);
         }
     }
 
@@ -469,6 +540,9 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.out.push(b'"');
             }
             Value::Float(number) => float(self.out, number),
+        }
+        if let Some(topic) = place.field().and_then(|field| field.topic) {
+            self.topic(topic, value);
         }
         self.finish_entry(place, key_start, value_start);
     }
@@ -519,38 +593,91 @@ pub fn close_bracket(out: &mut Vec<u8>, bracket: u8) {
 
 /// A string in quotes; whether it was UTF-8. What is not becomes U+FFFD.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) -> bool {
+    let valid = std::str::from_utf8(text);
     out.push(b'"');
-    let plain = text.iter().all(|&byte| matches!(byte, 0x20..0x7f) && byte != b'"' && byte != b'\\');
-    let mut valid = true;
-    if plain {
-        out.extend_from_slice(text);
+    if let Ok(text) = valid {
+        escaped(out, text);
     } else {
         for chunk in text.utf8_chunks() {
-            chunk.valid().chars().for_each(|character| escape(out, character));
+            escaped(out, chunk.valid());
             if !chunk.invalid().is_empty() {
-                valid = false;
                 out.extend_from_slice("\u{fffd}".as_bytes());
             }
         }
     }
     out.push(b'"');
-    valid
+    valid.is_ok()
+}
+
+/// What stands for itself is copied in runs, because keys and values of records are most of what is written.
+fn escaped(out: &mut Vec<u8>, text: &str) {
+    let (mut run, mut rest) = (text, text);
+    while let Some(place) = first_suspect(rest.as_bytes()) {
+        let suspect = rest.get(place..).unwrap_or_default();
+        let mut characters = suspect.chars();
+        let Some(character) = characters.next() else { break };
+        rest = characters.as_str();
+        let before = run.get(..run.len() - suspect.len()).unwrap_or_default();
+        if matches!(character, '"' | '\\') {
+            out.extend_from_slice(before.as_bytes());
+            out.push(b'\\');
+            run = suspect;
+        } else if is_unsafe(character) {
+            out.extend_from_slice(before.as_bytes());
+            escape(out, character);
+            run = rest;
+        }
+    }
+    out.extend_from_slice(run.as_bytes());
+}
+
+/// Where the first character begins that may have to be escaped.
+fn first_suspect(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let number = u64::from_le_bytes(*word);
+        let place = if number & (EACH * 0x80) != 0 {
+            word.iter().position(|byte| is_suspect(*byte))
+        } else {
+            let marks = ascii_suspects(number);
+            (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
+        };
+        if let Some(place) = place {
+            return Some(index * 8 + place);
+        }
+    }
+    rest.iter().position(|byte| is_suspect(*byte)).map(|place| words.len() * 8 + place)
+}
+
+/// A one in each byte of a word.
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Sets the highest bit of each byte that is a quote, a backslash or a control, of eight bytes of ASCII at once: the sums
+/// carry into that bit, and never beyond it.
+fn ascii_suspects(word: u64) -> u64 {
+    let other_than = |byte: u64| (word ^ (EACH * byte)) + EACH * 0x7f;
+    let printable = word + EACH * 0x60;
+    let delete = word + EACH;
+    (!(other_than(0x22) & other_than(0x5c) & printable) | delete) & (EACH * 0x80)
+}
+
+/// Whether a character that begins with this byte may have to be escaped: quote, backslash, controls; the first bytes of
+/// those characters beyond ASCII that are unsafe.
+fn is_suspect(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | 0x22 | 0x5c | 0x7f | 0xc2 | 0xd8 | 0xe1 | 0xe2 | 0xef | 0xf3)
 }
 
 /// Besides what JSON asks for, characters that a terminal acts on are escaped: the value is the same.
 fn escape(out: &mut Vec<u8>, character: char) {
     match character {
-        '"' => out.extend_from_slice(b"\\\""),
-        '\\' => out.extend_from_slice(b"\\\\"),
         '\n' => out.extend_from_slice(b"\\n"),
         '\r' => out.extend_from_slice(b"\\r"),
         '\t' => out.extend_from_slice(b"\\t"),
-        _ if is_unsafe(character) => {
+        _ => {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
             }
         }
-        _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
     }
 }
 
@@ -585,3 +712,6 @@ pub fn withheld(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
     out.extend_from_slice(b" bytes>\"");
 }
+
+#[cfg(test)]
+mod tests;

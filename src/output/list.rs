@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
+use foldhash::{HashMap, HashMapExt};
+use itoa::Buffer;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::summary::{Summarizer, Summary};
@@ -11,6 +13,7 @@ use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::display_text;
 use crate::protocol::{Catalog, Side};
+use crate::stream::ConnectionId;
 
 /// Appends the line in front of a message's tree: number, time, who to whom, latency.
 pub fn heading(out: &mut String, message: &Message<'_, '_>) {
@@ -53,7 +56,14 @@ pub struct ListWriter<'p> {
     columns: Columns,
     start: Option<Time>,
     has_header: bool,
+    /// What stands in the columns of the message at hand; kept to be used again.
+    cells: Cells<'p>,
+    /// Client and broker of connections, as they are written.
+    endpoints: HashMap<ConnectionId, (String, String)>,
 }
+
+/// Connections whose endpoints are kept as text.
+const MAX_ENDPOINTS: usize = 4096;
 
 /// The widths of the columns before the summary. 0: not shown, for want of room.
 #[derive(Debug, Clone, Copy)]
@@ -155,39 +165,39 @@ impl Columns {
         line.ink(inks.first);
         line.right(&cells.number, self.number);
         line.ink(inks.mark);
-        line.text.push(cells.mark);
+        line.push(cells.mark);
         line.ink(inks.first);
-        line.text.push(' ');
+        line.push(" ");
         line.right(&cells.time, self.time);
         line.ink(inks.middle);
-        line.text.push(' ');
+        line.push(" ");
         line.left(&cells.client, self.client);
-        line.text.push(' ');
-        line.text.push(cells.arrow);
-        line.text.push(' ');
+        line.push(" ");
+        line.push(cells.arrow);
+        line.push(" ");
         line.left(&cells.broker, self.broker);
-        line.text.push(' ');
+        line.push(" ");
         line.ink(inks.api);
         line.left(cells.api, self.api);
         line.ink(inks.middle);
-        line.text.push(' ');
+        line.push(" ");
         line.right(&cells.version, self.version);
         let optional =
             [(&cells.correlation, self.correlation), (&cells.size, self.size), (&cells.latency, self.latency)];
         for (text, width) in optional.into_iter().filter(|(_, width)| *width > 0) {
-            line.text.push(' ');
+            line.push(" ");
             line.right(text, width);
         }
-        line.text.push_str("  ");
+        line.push("  ");
     }
 
     fn write_header(&self, line: &mut Line) {
         let cells = Cells {
             number: "No.".to_owned(),
-            mark: ' ',
+            mark: " ",
             time: "Time".to_owned(),
             client: "Client".to_owned(),
-            arrow: ' ',
+            arrow: " ",
             broker: "Broker".to_owned(),
             api: "API",
             version: "Ver".to_owned(),
@@ -197,7 +207,7 @@ impl Columns {
         };
         let header = Some(Ink::Header);
         self.write(line, &cells, &Inks { first: header, mark: header, middle: header, api: header });
-        line.text.push_str("Summary");
+        line.push("Summary");
         line.end();
     }
 }
@@ -247,6 +257,8 @@ impl<'p> ListWriter<'p> {
             columns: Columns::new(options.width),
             start: None,
             has_header: false,
+            cells: Cells::default(),
+            endpoints: HashMap::new(),
         }
     }
 
@@ -260,9 +272,18 @@ impl<'p> ListWriter<'p> {
         let start = *self.start.get_or_insert(message.time);
         let summary = self.summarizer.summarize(message);
         let is_odd = !summary.notes.is_empty();
-        let cells = Cells::new(self.catalog, message, start, is_odd);
-        self.columns.grow_to(&cells);
-        let mut line = Line { out, text: String::new(), ink: None, colour: self.options.colour };
+        if self.endpoints.len() >= MAX_ENDPOINTS {
+            self.endpoints.clear();
+        }
+        let endpoints = self.endpoints.entry(message.connection);
+        let (client, broker) =
+            endpoints.or_insert_with(|| (message.client.to_string(), broker(message.client, message.broker)));
+        self.cells.fill(self.catalog, message, start, is_odd);
+        let cells = &mut self.cells;
+        cells.client.clone_from(client);
+        cells.broker.clone_from(broker);
+        self.columns.grow_to(cells);
+        let mut line = Line::new(out, self.options.colour);
         if !self.has_header {
             self.has_header = true;
             self.columns.write_header(&mut line);
@@ -274,7 +295,7 @@ impl<'p> ListWriter<'p> {
             middle: None,
             api: Some(api),
         };
-        self.columns.write(&mut line, &cells, &inks);
+        self.columns.write(&mut line, cells, &inks);
         let room = self.options.width.map(|width| width.saturating_sub(self.columns.total()).max(LEAST_SUMMARY));
         write_summary(&mut line, &summary, room);
         line.end();
@@ -282,7 +303,7 @@ impl<'p> ListWriter<'p> {
 
     /// Appends a packet's comment: a line of its own.
     pub fn comment(&mut self, out: &mut Vec<u8>, comment: &str) {
-        let mut line = Line { out, text: String::new(), ink: None, colour: self.options.colour };
+        let mut line = Line::new(out, self.options.colour);
         if !self.has_header {
             self.has_header = true;
             self.columns.write_header(&mut line);
@@ -291,9 +312,9 @@ impl<'p> ListWriter<'p> {
             let escaped = display_text(text.as_bytes());
             let inner = escaped.get(1..escaped.len() - 1).unwrap_or_default();
             line.ink(Some(Ink::Faint));
-            line.text.push_str("-- ");
+            line.push("-- ");
             line.cut(inner, self.options.width.map_or(usize::MAX, |width| width.saturating_sub(6)));
-            line.text.push_str(" --");
+            line.push(" --");
             line.end();
         }
     }
@@ -302,31 +323,31 @@ impl<'p> ListWriter<'p> {
 /// Writes errors, what the rule says and what is odd. Where there is no room for all, what is odd is kept.
 fn write_summary(line: &mut Line, summary: &Summary<'_>, room: Option<usize>) {
     let mut room = room.unwrap_or(usize::MAX);
-    let notes = summary.notes.width() + 2;
-    let both = summary.errors.width() + summary.text.width() + 4;
+    let notes = columns(summary.notes) + 2;
+    let both = columns(summary.errors) + columns(summary.text) + 4;
     let odd = if summary.notes.is_empty() { 0 } else { notes.min(room) };
     if odd > 0 {
         // Where that leaves but a few letters, they are left out as well.
         let left = room.saturating_sub(odd + 2);
         room = if left < both && left < 8 { 0 } else { left };
     }
-    let written = line.text.len();
+    let written = line.out.len();
     line.ink(Some(Ink::Error).filter(|_| !summary.errors.is_empty()));
     room -= line.cut(summary.errors, room);
     line.ink(None);
     if !summary.errors.is_empty() && !summary.text.is_empty() && room > 4 {
-        line.text.push_str(", ");
+        line.push(", ");
         room -= 2;
     }
     if room > 0 {
         line.cut(summary.text, room);
     }
     if odd > 0 {
-        if line.text.len() > written && !(summary.errors.is_empty() && summary.text.is_empty()) {
-            line.text.push_str("; ");
+        if line.out.len() > written && !(summary.errors.is_empty() && summary.text.is_empty()) {
+            line.push("; ");
         }
         line.ink(Some(Ink::Odd));
-        line.text.push_str("! ");
+        line.push("! ");
         line.cut(summary.notes, odd.saturating_sub(2));
     }
 }
@@ -334,55 +355,74 @@ fn write_summary(line: &mut Line, summary: &Summary<'_>, room: Option<usize>) {
 /// A line that is being written.
 struct Line<'o> {
     out: &'o mut Vec<u8>,
-    text: String,
+    /// Where in `out` it begins.
+    start: usize,
     ink: Option<Ink>,
     colour: bool,
 }
 
-impl Line<'_> {
+impl<'o> Line<'o> {
+    fn new(out: &'o mut Vec<u8>, colour: bool) -> Self {
+        Self { start: out.len(), out, ink: None, colour }
+    }
+
     /// Changes the colour of what follows; `None` is the terminal's own.
     fn ink(&mut self, ink: Option<Ink>) {
         if !self.colour || ink == self.ink {
             return;
         }
         if self.ink.is_some() {
-            self.text.push_str(RESET);
+            self.push(RESET);
         }
-        self.text.push_str(ink.map_or("", Ink::begin));
+        self.push(ink.map_or("", Ink::begin));
         self.ink = ink;
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn blanks(&mut self, count: usize) {
+        self.out.resize(self.out.len() + count, b' ');
     }
 
     /// Text at the right of a column.
     fn right(&mut self, text: &str, width: usize) {
-        let gap = width.saturating_sub(text.width());
-        self.text.extend(std::iter::repeat_n(' ', gap));
-        self.cut(text, width);
+        match width.checked_sub(columns(text)) {
+            Some(gap) => {
+                self.blanks(gap);
+                self.push(text);
+            }
+            None => drop(self.cut(text, width)),
+        }
     }
 
     /// Text at the left of a column.
     fn left(&mut self, text: &str, width: usize) {
         let used = self.cut(text, width);
-        self.text.extend(std::iter::repeat_n(' ', width.saturating_sub(used)));
+        self.blanks(width.saturating_sub(used));
     }
 
     /// Text of at most so many columns, and how many it takes.
     fn cut(&mut self, text: &str, width: usize) -> usize {
-        let whole = text.width();
+        let whole = columns(text);
         if whole <= width {
-            self.text.push_str(text);
+            self.push(text);
             return whole;
         }
         let mut used = 1;
-        for character in text.chars() {
+        let mut end = 0;
+        for (at, character) in text.char_indices() {
             let more = character.width().unwrap_or(0);
             if used + more > width {
                 break;
             }
-            self.text.push(character);
+            end = at + character.len_utf8();
             used += more;
         }
         if width > 0 {
-            self.text.push('…');
+            self.push(text.get(..end).unwrap_or_default());
+            self.push("…");
             used
         } else {
             0
@@ -392,19 +432,27 @@ impl Line<'_> {
     /// Ends the line. Nobody wants blanks at its end.
     fn end(&mut self) {
         self.ink(None);
-        self.out.extend_from_slice(self.text.trim_end().as_bytes());
+        while self.out.len() > self.start && self.out.last() == Some(&b' ') {
+            self.out.pop();
+        }
         self.out.push(b'\n');
-        self.text.clear();
+        self.start = self.out.len();
     }
 }
 
+/// The columns that a text takes; control characters were escaped before.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
 /// What stands in the columns of a message.
+#[derive(Debug, Default)]
 struct Cells<'p> {
     number: String,
-    mark: char,
+    mark: &'static str,
     time: String,
     client: String,
-    arrow: char,
+    arrow: &'static str,
     broker: String,
     api: &'p str,
     version: String,
@@ -414,32 +462,42 @@ struct Cells<'p> {
 }
 
 impl<'p> Cells<'p> {
-    fn new(catalog: &'p Catalog, message: &Message<'_, 'p>, start: Time, is_odd: bool) -> Self {
+    /// Fills in all but the endpoints.
+    fn fill(&mut self, catalog: &'p Catalog, message: &Message<'_, 'p>, start: Time, is_odd: bool) {
         let api = match (message.subject, message.key()) {
             (Subject::SaslToken, _) => "SaslToken",
             (_, Some(key)) => catalog.api(key).map_or("", |api| api.name.as_str()),
             (_, None) => "",
         };
+        let texts = [&mut self.number, &mut self.time, &mut self.version, &mut self.correlation];
+        texts.into_iter().chain([&mut self.size, &mut self.latency]).for_each(String::clear);
+        number(&mut self.number, message.index.cast_signed());
+        self.mark = if is_odd { "!" } else { " " };
+        seconds(&mut self.time, message.time.since(start));
+        self.arrow = if message.side() == Side::Request { "→" } else { "←" };
+        self.api = if api.is_empty() { "?" } else { api };
         // Of an API without a name, the key is more than the version.
         let version = match (message.key().filter(|_| api.is_empty()), message.version()) {
-            (Some(key), _) => format!("#{}", key.0),
-            (None, Some(version)) => format!("v{version}"),
-            (None, None) => String::new(),
+            (Some(key), _) => Some(("#", key.0)),
+            (None, Some(version)) => Some(("v", version)),
+            (None, None) => None,
         };
-        Self {
-            number: message.index.to_string(),
-            mark: if is_odd { '!' } else { ' ' },
-            time: seconds(message.time.since(start)),
-            client: message.client.to_string(),
-            arrow: if message.side() == Side::Request { '→' } else { '←' },
-            broker: broker(message.client, message.broker),
-            api: if api.is_empty() { "?" } else { api },
-            version,
-            correlation: message.correlation().map(|id| id.to_string()).unwrap_or_default(),
-            size: units::short_bytes(message.size()),
-            latency: message.request.map(|exchange| units::latency(exchange.latency)).unwrap_or_default(),
+        if let Some((sign, version)) = version {
+            self.version.push_str(sign);
+            number(&mut self.version, version.into());
+        }
+        if let Some(correlation) = message.correlation() {
+            number(&mut self.correlation, correlation.into());
+        }
+        units::short_bytes(&mut self.size, message.size());
+        if let Some(exchange) = message.request {
+            units::latency(&mut self.latency, exchange.latency);
         }
     }
+}
+
+fn number(out: &mut String, number: i64) {
+    out.push_str(Buffer::new().format(number));
 }
 
 /// A broker on its client's host is shown by its port alone.
@@ -448,8 +506,12 @@ fn broker(client: SocketAddr, broker: SocketAddr) -> String {
 }
 
 /// Nanoseconds as seconds with six places.
-fn seconds(nanoseconds: i64) -> String {
+fn seconds(out: &mut String, nanoseconds: i64) {
     let microseconds = nanoseconds.unsigned_abs() / 1000;
-    let sign = if nanoseconds < 0 && microseconds > 0 { "-" } else { "" };
-    format!("{sign}{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
+    out.push_str(if nanoseconds < 0 && microseconds > 0 { "-" } else { "" });
+    out.push_str(Buffer::new().format(microseconds / 1_000_000));
+    out.push('.');
+    // Seven digits, of which the first stands for the others' zeros.
+    let places = microseconds % 1_000_000 + 1_000_000;
+    out.push_str(Buffer::new().format(places).get(1..).unwrap_or_default());
 }

@@ -30,7 +30,7 @@ impl<'p> NdjsonWriter<'p> {
         if message.subject == Subject::SaslToken {
             self.token(out, message);
         } else {
-            let mut writer = JsonWriter::new(self.opening, out, self.show_secrets);
+            let mut writer = JsonWriter::new(self.opening, out, self.show_secrets).with_topics(message.topics);
             dissect(&message.reading, message.frame, &mut writer);
             let found = writer.into_faults();
             faults(out, &found);

@@ -128,6 +128,7 @@ impl<'c> Half<'c> {
             title: (&self.name, &ty),
             sample: true,
             show_secrets: true,
+            topics: None,
         };
         write_tree(out, &describer, options);
     }

@@ -9,18 +9,19 @@ mod program;
 mod rule;
 mod slot;
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
+use foldhash::{HashMap, HashMapExt};
+
 use super::units;
-use crate::conversation::{Message, Subject};
+use crate::conversation::{Message, Subject, TopicNames};
 use crate::dissect::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor, dissect};
 use crate::protocol::{Catalog, Field, Plan, Side};
 use crate::wire::WireErrorKind;
 use errors::{Errors, Mark, Role};
 use program::{Op, Program, Target};
 use rule::Rule;
-use slot::{Heard, Slot};
+use slot::{Heard, Names, Slot};
 
 static SUMMARIES: &str = include_str!("../../schemas/summaries.tsv");
 
@@ -94,7 +95,8 @@ impl<'p> Summarizer<'p> {
             .programs
             .entry(std::ptr::from_ref(plan).addr())
             .or_insert_with(|| Program::new(catalog, plan, &rule_of(rules, plan)));
-        let mut listener = Listener { program, catalog, frame: message.frame, state: &mut self.state };
+        let mut listener =
+            Listener { program, catalog, frame: message.frame, topics: message.topics, state: &mut self.state };
         listener.open_frame(0, false);
         dissect(&message.reading, message.frame, &mut listener);
         listener.write(0, &mut self.text);
@@ -222,6 +224,7 @@ struct Listener<'s, 'p> {
     program: &'s Program<'p>,
     catalog: &'p Catalog,
     frame: &'s [u8],
+    topics: &'s TopicNames,
     state: &'s mut State,
 }
 
@@ -270,7 +273,7 @@ impl<'p> Listener<'_, 'p> {
             let plan = frame
                 .and_then(|frame| program.frames.get(usize::from(frame)))
                 .and_then(|frame| frame.slots.get(usize::from(target.slot)));
-            let names = self.catalog.enumerations();
+            let names = Names { codes: self.catalog.enumerations(), topics: self.topics };
             if let Some(plan) = plan
                 && let Some((slot, muted)) = self.slot(*target)
             {
@@ -303,7 +306,7 @@ impl<'p> Listener<'_, 'p> {
     fn close_struct(&mut self, scope: u16) {
         let Some(plan) = self.program.scopes.get(usize::from(scope)) else { return };
         if plan.has_errors {
-            self.state.errors.note(&self.state.marks, self.frame);
+            self.state.errors.note(&self.state.marks, self.frame, self.topics);
             self.state.marks.pop();
         }
         if let Some((_, target)) = plan.opens {
@@ -457,7 +460,9 @@ impl<'p> Visitor<'p> for Listener<'_, 'p> {
             return;
         }
         match (self.state.open.pop(), scope) {
-            (Some(Open::Struct(_)), Scope::Body(_)) => self.state.errors.note(&self.state.marks, self.frame),
+            (Some(Open::Struct(_)), Scope::Body(_)) => {
+                self.state.errors.note(&self.state.marks, self.frame, self.topics);
+            }
             (Some(Open::Struct(index)), _) => self.close_struct(index),
             _ => {}
         }

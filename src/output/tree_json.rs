@@ -31,6 +31,7 @@ impl<'p> TreeJsonWriter<'p> {
             title: (&title.0, &title.1),
             sample: false,
             show_secrets: self.show_secrets,
+            topics: Some(message.topics),
         };
         out.push(b'{');
         ndjson::envelope(out, self.opening.catalog, message);
@@ -84,7 +85,7 @@ fn write_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
     };
     number(b",\"offset\":", node.span.start);
     number(b",\"length\":", node.span.len);
-    number(b",\"buffer\":", node.span.buffer.into());
+    number(b",\"buffer\":", node.span.buffer);
     out.extend_from_slice(b",\"note\":");
     string(out, line.note.as_bytes());
     out.extend_from_slice(b",\"children\":[");

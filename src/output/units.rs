@@ -21,7 +21,8 @@ pub(super) fn grouped(out: &mut String, number: u64) {
 /// A number of bytes: `189 B`, `12.3 KiB`.
 pub(super) fn bytes(out: &mut String, bytes: u64) {
     if bytes < 1024 {
-        let _ = write!(out, "{bytes} B");
+        out.push_str(itoa::Buffer::new().format(bytes));
+        out.push_str(" B");
         return;
     }
     let (number, unit) = scaled(bytes);
@@ -29,12 +30,14 @@ pub(super) fn bytes(out: &mut String, bytes: u64) {
 }
 
 /// A number of bytes in at most 7 characters: `99999`, `97.7K`, `1.0M`, as `ls -h` has it.
-pub(super) fn short_bytes(bytes: u64) -> String {
+pub(super) fn short_bytes(out: &mut String, bytes: u64) {
     if bytes < 100_000 {
-        return bytes.to_string();
+        out.push_str(itoa::Buffer::new().format(bytes));
+        return;
     }
     let (number, unit) = scaled(bytes);
-    format!("{number}{unit}")
+    out.push_str(&number);
+    out.push(unit);
 }
 
 fn scaled(bytes: u64) -> (String, char) {
@@ -87,15 +90,19 @@ pub(super) fn time(out: &mut String, milliseconds: i64) {
 }
 
 /// Nanoseconds as a latency in one unit with one place: `0.7 ms`, `12.3 s`, `4.1 min`.
-pub(super) fn latency(nanoseconds: i64) -> String {
-    let sign = if nanoseconds < 0 { "-" } else { "" };
+pub(super) fn latency(out: &mut String, nanoseconds: i64) {
+    out.push_str(if nanoseconds < 0 { "-" } else { "" });
     let tenths = |unit: u64| (nanoseconds.unsigned_abs() + unit / 20) / (unit / 10);
     let milliseconds = tenths(1_000_000);
     let seconds = tenths(1_000_000_000);
     let minutes = tenths(60_000_000_000);
-    match () {
-        () if milliseconds < 10_000 => format!("{sign}{}.{} ms", milliseconds / 10, milliseconds % 10),
-        () if seconds < 6000 => format!("{sign}{}.{} s", seconds / 10, seconds % 10),
-        () => format!("{sign}{}.{} min", minutes / 10, minutes % 10),
-    }
+    let (number, unit) = match () {
+        () if milliseconds < 10_000 => (milliseconds, " ms"),
+        () if seconds < 6000 => (seconds, " s"),
+        () => (minutes, " min"),
+    };
+    out.push_str(itoa::Buffer::new().format(number / 10));
+    out.push('.');
+    out.push_str(itoa::Buffer::new().format(number % 10));
+    out.push_str(unit);
 }

@@ -22,7 +22,7 @@ pub use catalog::{Api, Catalog, OverlayError, Side, schema_files};
 pub use enumeration::{Code, Enumeration, Enumerations};
 pub use parse::{SchemaError, parse_schema};
 pub use payload::{Payload, Role, TopicFormat};
-pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, Type};
+pub use plan::{Element, ElementId, Field, Plan, Prefix, Struct, StructId, TopicField, Type};
 pub use release::{Cell, Releases, Row};
 pub use schema::{Kind, Primitive, Schema, SchemaField, SchemaStruct, TypeName, Versions};
 pub use traits::{EnumerationId, Secret};

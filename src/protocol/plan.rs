@@ -20,10 +20,12 @@ pub struct Plan {
     structs: Vec<Struct>,
     fields: Vec<Field>,
     elements: Vec<Element>,
+    names_topics: bool,
 }
 
 /// A struct of a plan.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about the schema")]
 pub struct Struct {
     /// The type's name, as in `MetadataResponseTopic`.
     pub name: Box<str>,
@@ -36,6 +38,8 @@ pub struct Struct {
     /// Whether the plan ends here: the struct holds itself and goes on deeper than is followed, so its fields are not
     /// listed and its bytes cannot be told.
     pub endless: bool,
+    /// Whether it says which topic has which id: it has both the id and the name.
+    pub names_topic: bool,
     first: u32,
     untagged: u32,
     tagged: u32,
@@ -70,6 +74,8 @@ pub struct Field {
     pub role: Role,
     /// Whether JSON leaves it out.
     pub hidden: bool,
+    /// What it says of a topic.
+    pub topic: Option<TopicField>,
     /// The explanation that stands in the schema file itself.
     pub about: Option<Box<str>>,
     /// What the value refers to, as in `topicName`.
@@ -81,6 +87,15 @@ impl Field {
     pub fn key(&self) -> &str {
         self.json_key.get(1..self.json_key.len() - 2).unwrap_or_default()
     }
+}
+
+/// What a field says of a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopicField {
+    /// Its id (KIP-516).
+    Id,
+    /// Its name, in a struct that has the id as well.
+    Name,
 }
 
 /// What an array holds.
@@ -229,6 +244,12 @@ impl Plan {
         shape(self) == shape(other)
     }
 
+    /// Whether it may say which topic has which id.
+    #[inline]
+    pub fn names_topics(&self) -> bool {
+        self.names_topics
+    }
+
     /// All fields, those of one struct beside each other.
     pub fn fields(&self) -> &[Field] {
         &self.fields
@@ -283,9 +304,11 @@ impl Plan {
                 structs: Vec::new(),
                 fields: Vec::new(),
                 elements: Vec::new(),
+                names_topics: false,
             },
         };
         builder.structure(&schema.name, &schema.fields, &schema.name, 0);
+        builder.plan.names_topics = builder.plan.structs.iter().any(|of| of.names_topic);
         builder.plan
     }
 }
@@ -317,6 +340,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             min_size: 0,
             misplaced: false,
             endless: false,
+            names_topic: false,
             first: 0,
             untagged: 0,
             tagged: 0,
@@ -324,12 +348,14 @@ impl<T: FieldTraits> Builder<'_, T> {
         let version = self.version;
         let present = fields.iter().enumerate().filter(|(_, field)| field.versions.contains(version));
         let mut own: Vec<Field> = present.map(|(index, field)| self.field(field, index as u32, path, depth)).collect();
+        let names_topic = tell_topics(&mut own);
         // A stable sort: fields without a tag come first and keep their order.
         own.sort_by_key(|field| field.tag);
         let untagged = own.iter().filter(|field| field.tag.is_none()).count();
         let fixed: u32 = own.iter().take(untagged).map(|field| self.field_min_size(field)).fold(0, u32::saturating_add);
         if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
             structure.min_size = fixed.saturating_add(u32::from(self.flexible));
+            structure.names_topic = names_topic;
             structure.misplaced = !own.is_sorted_by_key(|field| field.declared);
             structure.first = self.plan.fields.len() as u32;
             structure.untagged = untagged as u32;
@@ -366,6 +392,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             secret: self.traits.secret(&path),
             role: self.role(field, &path),
             hidden: field.hidden,
+            topic: None,
             about: field.about.clone(),
             entity: field.entity.clone(),
             path,
@@ -448,6 +475,19 @@ impl<T: FieldTraits> Builder<'_, T> {
             TypeName::Primitive(primitive) => primitive_default(*primitive, default),
         }
     }
+}
+
+/// Marks the fields of a struct that say something of a topic, and says whether they are an id and a name.
+fn tell_topics(fields: &mut [Field]) -> bool {
+    let Some(id) = fields.iter_mut().find(|field| field.ty == Type::Uuid && field.key() == "topicId") else {
+        return false;
+    };
+    id.topic = Some(TopicField::Id);
+    let is_name = |field: &&mut Field| {
+        matches!(field.ty, Type::String | Type::CompactString) && matches!(field.key(), "name" | "topicName" | "topic")
+    };
+    let name = fields.iter_mut().find(is_name);
+    name.map(|field| field.topic = Some(TopicField::Name)).is_some()
 }
 
 /// A field's name in JSON: the first letter in lower case.

@@ -149,7 +149,10 @@ pub fn varint(input: Bytes<'_>) -> Parsed<'_, i32> {
 /// A zigzag-encoded signed integer of at most 10 bytes, as in record format 2.
 #[inline]
 pub fn varlong(input: Bytes<'_>) -> Parsed<'_, i64> {
-    let (rest, raw) = varint_bytes(input, 10)?;
+    let (rest, raw) = match input.as_slice().first() {
+        Some(&first) if first < 0x80 => (input.take_from(1), u64::from(first)),
+        _ => varint_bytes(input, 10)?,
+    };
     Ok((rest, (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()))
 }
 

@@ -15,9 +15,11 @@ mod compare;
 mod damaged;
 #[path = "../common/json.rs"]
 mod json;
+mod listed;
 mod oracle;
 mod real;
 mod request_log;
 mod streams;
 mod support;
+mod topics;
 mod variants;

@@ -13,7 +13,7 @@ use crate::support::{Entry, export, lines, own, port, read, report, shared};
 
 /// What of a request log is in its capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Counts {
+pub(crate) struct Counts {
     /// Lines of the log.
     logged: usize,
     /// Exchanges with request and response in the capture.
@@ -34,7 +34,7 @@ const fn row(name: &'static str, figures: [usize; 6]) -> (&'static str, Counts) 
 }
 
 /// Captures with all their bytes; of variants the log is that of their base.
-const CAPTURES: [(&str, Counts); 79] = [
+pub(crate) const CAPTURES: [(&str, Counts); 79] = [
     row("28-zk.pcap", [168, 168, 0, 0, 0, 0]),
     row("39-aiokafka-zstd.pcap", [20, 19, 0, 0, 1, 0]),
     row("39-java-0.10.2.2-none.pcap", [18, 18, 0, 0, 0, 0]),
@@ -151,7 +151,7 @@ fn no_capture_is_left_out() {
 }
 
 /// A capture and its request log: the project's own, or else the shared ones.
-fn files(name: &str) -> Option<(PathBuf, Vec<Json>)> {
+pub(crate) fn files(name: &str) -> Option<(PathBuf, Vec<Json>)> {
     let log_name = base(name);
     let (capture, log) =
         (own("captures").join(name), own("tests/data/request-logs").join(format!("{log_name}.jsonl.gz")));

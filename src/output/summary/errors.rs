@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::slot::{Numbers, write_text, write_topic_id};
+use crate::conversation::TopicNames;
 use crate::dissect::{Span, Value, uuid_text, value_of};
 use crate::protocol::{Enumeration, Type};
 
@@ -75,21 +76,21 @@ impl Errors {
     }
 
     /// Notes the errors of the innermost of the open structs.
-    pub(super) fn note(&mut self, open: &[Mark], frame: &[u8]) {
+    pub(super) fn note(&mut self, open: &[Mark], frame: &[u8], topics: &TopicNames) {
         let Some(own) = open.last() else { return };
         for code in own.codes.into_iter().filter(|code| *code != 0) {
-            self.note_one(code, open, own, frame);
+            self.note_one(code, open, own, frame, topics);
         }
     }
 
-    fn note_one(&mut self, code: i64, open: &[Mark], own: &Mark, frame: &[u8]) {
+    fn note_one(&mut self, code: i64, open: &[Mark], own: &Mark, frame: &[u8], topics: &TopicNames) {
         let known = self.codes.iter().position(|one| one.code == code);
         if known.is_none() {
             if self.codes.len() >= MAX_CODES {
                 self.more += 1;
                 return;
             }
-            let message = own.message.map(|field| text_of(field, frame, MAX_MESSAGE, false)).unwrap_or_default();
+            let message = own.message.map(|field| text_of(field, frame, MAX_MESSAGE, None)).unwrap_or_default();
             self.codes.push(OneCode { code, places: Vec::new(), more: 0, message });
         }
         let index = known.unwrap_or(self.codes.len().saturating_sub(1));
@@ -105,7 +106,7 @@ impl Errors {
             if !name.is_empty() {
                 name.push('/');
             }
-            name.push_str(&text_of(field, frame, MAX_NAME, mark.is_topic_id));
+            name.push_str(&text_of(field, frame, MAX_NAME, Some(topics).filter(|_| mark.is_topic_id)));
         }
         let number = own.number.or_else(|| own.element.filter(|_| own.name.is_none()).map(i64::from));
         let known = one.places.iter().position(|place| place.name == name && number.is_some());
@@ -161,14 +162,16 @@ impl Errors {
     }
 }
 
-/// The text of a field of the frame.
-fn text_of((ty, span): (Type, Span), frame: &[u8], limit: usize, is_topic_id: bool) -> String {
+/// The text of a field of the frame; `topics` where it may be the id of a topic.
+fn text_of((ty, span): (Type, Span), frame: &[u8], limit: usize, topics: Option<&TopicNames>) -> String {
     let bytes = frame.get(span.start as usize..span.end() as usize).unwrap_or_default();
     let mut text = String::new();
     match value_of(ty, bytes) {
         Some(Value::String(Some(string))) => write_text(&mut text, string, limit),
-        Some(Value::Uuid(id)) if is_topic_id => write_topic_id(&mut text, id),
-        Some(Value::Uuid(id)) => text = uuid_text(id),
+        Some(Value::Uuid(id)) => match topics {
+            Some(topics) => write_topic_id(&mut text, id, topics),
+            None => text = uuid_text(id),
+        },
         _ => {}
     }
     text

@@ -3,7 +3,7 @@
 use super::errors::Role;
 use super::rule::{Condition, Format, Part, Path, Rule};
 use super::slot::SlotPlan;
-use crate::protocol::{Catalog, EnumerationId, Field, Plan, Secret, Struct, Type};
+use crate::protocol::{Catalog, EnumerationId, Field, Plan, Secret, Struct, TopicField, Type};
 
 /// What is listened to in a message, and what is said in the end.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl<'p> Compiler<'p> {
                             enumeration: field.enumeration,
                             many: path.many,
                             secret: field.secret != Secret::No,
-                            topic: field.key() == "topicId",
+                            topic: field.topic == Some(TopicField::Id),
                         });
                         places.push(target.slot);
                         let goal = Goal::Value { target, elements: path.elements };
@@ -284,7 +284,9 @@ impl<'p> Compiler<'p> {
             self.members(of).filter(|field| self.is_error(field)).map(|field| (field, Role::Code)).collect();
         let is_top = std::ptr::eq(of, self.plan.top());
         let name = self.members(of).find(|field| is_text(field) && !is_message(field) && !is_top);
-        roles.extend(name.map(|field| (field, if field.key() == "topicId" { Role::TopicId } else { Role::Name })));
+        roles.extend(
+            name.map(|field| (field, if field.topic == Some(TopicField::Id) { Role::TopicId } else { Role::Name })),
+        );
         roles.extend(self.members(of).find(|field| is_message(field)).map(|field| (field, Role::Message)));
         roles.extend(self.members(of).find(|field| is_number(field)).map(|field| (field, Role::Number)));
         roles

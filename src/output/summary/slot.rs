@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::rule::{Condition, Format};
-use crate::dissect::{Value, display_text, is_unsafe};
+use crate::conversation::TopicNames;
+use crate::dissect::{Codec, RecordsSurvey, Value, display_text, is_unsafe};
 use crate::output::units;
 use crate::protocol::{Enumeration, EnumerationId, Enumerations};
 use base64::Engine;
@@ -40,6 +41,16 @@ pub(super) struct Slot {
     kind: Kind,
     text: String,
     numbers: Numbers,
+    records: RecordsSurvey,
+}
+
+/// Where names come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'n> {
+    /// Of codes.
+    pub(super) codes: &'n Enumerations,
+    /// Of topics.
+    pub(super) topics: &'n TopicNames,
 }
 
 /// What the values are written as.
@@ -67,13 +78,15 @@ impl Slot {
         self.kind = Kind::Texts;
         self.text.clear();
         self.numbers.clear();
+        self.records = RecordsSurvey::default();
     }
 
     /// Whether it has something to say.
     pub(super) fn says(&self) -> bool {
         match self.kind {
             Kind::Texts | Kind::Numbers => self.said > 0,
-            Kind::Total | Kind::Records => self.total > 0,
+            Kind::Total => self.total > 0,
+            Kind::Records => self.records.bytes > 0,
         }
     }
 
@@ -83,7 +96,7 @@ impl Slot {
     }
 
     /// Takes a value. When muted, nobody will read what it says, only whether it says anything.
-    pub(super) fn take(&mut self, plan: &SlotPlan, heard: &Heard<'_>, muted: bool, names: &Enumerations) {
+    pub(super) fn take(&mut self, plan: &SlotPlan, heard: &Heard<'_>, muted: bool, names: Names<'_>) {
         if !meets(plan.condition, heard) {
             return;
         }
@@ -93,8 +106,12 @@ impl Slot {
             (Format::Count { .. } | Format::Size, Heard::Value(Value::Int(number))) => {
                 self.add(Kind::Total, u64::try_from(*number).unwrap_or(0));
             }
-            (_, Heard::Value(Value::Records(Some(bytes)))) => self.add(Kind::Records, bytes.len() as u64),
-            (_, Heard::Value(Value::Bytes(Some(bytes)))) => self.add(Kind::Total, bytes.len() as u64),
+            (Format::Size, Heard::Value(Value::Records(Some(bytes))))
+            | (_, Heard::Value(Value::Bytes(Some(bytes)))) => self.add(Kind::Total, bytes.len() as u64),
+            (_, Heard::Value(Value::Records(Some(bytes)))) => {
+                self.add(Kind::Records, 0);
+                self.records.add(&RecordsSurvey::of(bytes));
+            }
             (_, Heard::Value(Value::String(Some(text)))) if plan.secret || plan.format == Format::Size => {
                 self.add(Kind::Total, text.len() as u64);
             }
@@ -114,7 +131,7 @@ impl Slot {
         self.total = self.total.saturating_add(number);
     }
 
-    fn take_text(&mut self, plan: &SlotPlan, value: &Value<'_>, muted: bool, names: &Enumerations) {
+    fn take_text(&mut self, plan: &SlotPlan, value: &Value<'_>, muted: bool, names: Names<'_>) {
         let has_nothing_to_say = match value {
             Value::String(text) => text.is_none_or(<[u8]>::is_empty),
             Value::Uuid(bytes) => *bytes == [0; 16],
@@ -142,7 +159,7 @@ impl Slot {
     pub(super) fn write(&self, plan: &SlotPlan, out: &mut String) {
         match (&plan.format, self.kind) {
             (Format::Text(text), _) => out.push_str(text),
-            (_, Kind::Records) => write_records(out, self.total),
+            (_, Kind::Records) => write_records(out, &self.records),
             (Format::Count { one, many }, Kind::Total) => {
                 units::grouped(out, self.total);
                 out.push(' ');
@@ -161,10 +178,43 @@ impl Slot {
     }
 }
 
-/// What is said of a records field, or of several.
-fn write_records(out: &mut String, size: u64) {
-    units::bytes(out, size);
-    out.push_str(" records");
+/// What is said of a records field, or of several: `1,024 records in 12 batches, lz4, 1.2 MiB`.
+fn write_records(out: &mut String, survey: &RecordsSurvey) {
+    let start = out.len();
+    let mut part = |separator: &str, number: u64, one: &str, many: &str| {
+        if number > 0 {
+            out.push_str(if out.len() > start { separator } else { "" });
+            units::grouped(out, number);
+            out.push_str(if number == 1 { one } else { many });
+        }
+    };
+    part("", survey.uncounted.into(), " compressed message", " compressed messages");
+    part(" and ", survey.records, " record", " records");
+    if survey.batches > 1 || survey.records == 0 {
+        part(" in ", survey.batches.into(), " batch", " batches");
+    }
+    let has_whole = survey.offsets.is_some();
+    let codecs = survey.codecs().filter(|codec| *codec != Codec::NONE).map(Codec::name);
+    let markers = survey.markers.into_iter().zip(["ABORT", "COMMIT", "control batch"]);
+    let flags = [
+        (survey.is_transactional, "transactional"),
+        (survey.is_partial && has_whole, "last batch cut"),
+        (survey.is_partial && !has_whole, "part of a batch"),
+        (survey.is_damaged, "damaged"),
+    ];
+    let mut word = |word: &str, number: u32| {
+        out.push_str(if out.len() > start { ", " } else { "" });
+        if number > 1 {
+            units::grouped(out, number.into());
+            out.push(' ');
+        }
+        out.push_str(word);
+    };
+    codecs.for_each(|codec| word(codec, 1));
+    markers.filter(|(count, _)| *count > 0).for_each(|(count, marker)| word(marker, count));
+    flags.into_iter().filter(|(is_set, _)| *is_set).for_each(|(_, flag)| word(flag, 1));
+    out.push_str(if out.len() > start { ", " } else { "" });
+    units::bytes(out, survey.bytes);
 }
 
 /// Whether a value counts.
@@ -188,9 +238,9 @@ fn meets(condition: Condition, heard: &Heard<'_>) -> bool {
     }
 }
 
-fn write_value(out: &mut String, plan: &SlotPlan, value: &Value<'_>, names: &Enumerations) {
+fn write_value(out: &mut String, plan: &SlotPlan, value: &Value<'_>, names: Names<'_>) {
     let name = |code: i64| {
-        let enumeration = plan.enumeration.and_then(|id| names.get(id))?;
+        let enumeration = plan.enumeration.and_then(|id| names.codes.get(id))?;
         enumeration.code(code).map(|code| code.name.as_str()).filter(|_| !is_set(enumeration))
     };
     // Writing into a string cannot fail.
@@ -204,7 +254,7 @@ fn write_value(out: &mut String, plan: &SlotPlan, value: &Value<'_>, names: &Enu
             None => out.push_str(if *flag { "true" } else { "false" }),
         },
         (Value::Float(number), _) => drop(write!(out, "{number}")),
-        (Value::Uuid(id), _) if plan.topic => write_topic_id(out, *id),
+        (Value::Uuid(id), _) if plan.topic => write_topic_id(out, *id, names.topics),
         (Value::Uuid(bytes), _) => URL_SAFE_NO_PAD.encode_string(bytes, out),
         (Value::String(Some(text)), _) => write_text(out, text, MAX_TEXT),
         (Value::String(None) | Value::Bytes(_) | Value::Records(_) | Value::NullStruct, _) => {}
@@ -307,14 +357,10 @@ fn write_run(out: &mut String, (first, last): (i64, i64)) {
     let _ = if first == last { write!(out, "{first}") } else { write!(out, "{first}{separator}{last}") };
 }
 
-/// The id of the topic `__cluster_metadata`, which has the same one everywhere (KIP-595).
-const CLUSTER_METADATA: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-
-/// The id of a topic, or its name where that is certain.
-pub(super) fn write_topic_id(out: &mut String, id: [u8; 16]) {
-    if id == CLUSTER_METADATA {
-        out.push_str("__cluster_metadata");
-    } else {
-        URL_SAFE_NO_PAD.encode_string(id, out);
+/// The name of the topic with an id, or else the id.
+pub(super) fn write_topic_id(out: &mut String, id: [u8; 16], names: &TopicNames) {
+    match names.name(id) {
+        Some(name) => write_text(out, name.as_bytes(), MAX_TEXT),
+        None => URL_SAFE_NO_PAD.encode_string(id, out),
     }
 }

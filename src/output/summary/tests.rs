@@ -1,4 +1,6 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use foldhash::HashMap;
 
 use super::program::Program;
 use super::rule::{Condition, Format, Part, Path, Rule};
@@ -174,6 +176,7 @@ fn summary_of(key: i16, version: i16, side: Side, body: &[u8], gap: u64) -> [Str
         packets: &[1],
         stream_offset: 0,
         request: Some(crate::conversation::Exchange { request: 1, latency: 0 }),
+        topics: &crate::conversation::TopicNames::default(),
     };
     let mut summarizer = Summarizer::new(&catalog);
     // Twice: nothing of one message may be left when the next one comes.
@@ -260,6 +263,34 @@ fn throttling_is_told_of_every_response() {
 }
 
 #[test]
+fn fetch_sessions_are_told() {
+    // Fetch v7 (KIP-227): replica, wait, least and most bytes, isolation, session id and epoch, topics, forgotten topics.
+    let request = |session: u32, epoch: i32, is_asking: bool| {
+        let mut body = [&[0xff; 4], [0; 8].as_slice(), &[0x7f, 0, 0, 0, 0]].concat();
+        body.extend(count(session));
+        body.extend(epoch.to_be_bytes());
+        body.extend(count(is_asking.into()));
+        if is_asking {
+            body.extend([string(b"orders"), count(1), count(0)].concat());
+            body.extend([12_i64.to_be_bytes(), (-1_i64).to_be_bytes()].concat());
+            body.extend(count(1 << 20));
+        }
+        body.extend(count(0));
+        summary_of(1, 7, Side::Request, &body, 0)[1].clone()
+    };
+    assert_eq!(request(0, 0, true), "orders[0] from 12, full fetch");
+    assert_eq!(request(123, 4, true), "orders[0] from 12, session 123 #4");
+    assert_eq!(request(123, 5, false), "nothing new, session 123 #5");
+    assert_eq!(request(123, 0, true), "orders[0] from 12, full fetch instead of session 123");
+    assert_eq!(request(123, -1, false), "end of session 123");
+    // Clients that know no sessions.
+    assert_eq!(request(0, -1, true), "orders[0] from 12");
+    // Throttle time, error, session, topics.
+    let response = [count(0), vec![0, 0], count(123), count(0)].concat();
+    assert_eq!(summary_of(1, 7, Side::Response, &response, 0), ["", "nothing new, session 123", ""]);
+}
+
+#[test]
 fn text_from_the_wire_is_made_safe_and_short() {
     let mut body = count(2);
     body.extend(string(b"a\x1b[31m\n\xff\\"));
@@ -312,8 +343,8 @@ fn units_are_readable() {
     assert_eq!(text(units::bytes, 1024 * 1024 - 1), "1.0 MiB");
     assert_eq!(text(units::bytes, u64::MAX), "16.0 EiB");
     assert_eq!(text(units::grouped, 1_234_567), "1,234,567");
-    assert_eq!(units::short_bytes(99_999), "99999");
-    assert_eq!(units::short_bytes(100 << 20), "100.0M");
+    assert_eq!(text(units::short_bytes, 99_999), "99999");
+    assert_eq!(text(units::short_bytes, 100 << 20), "100.0M");
     let milliseconds = |number| {
         let mut text = String::new();
         units::milliseconds(&mut text, number);
@@ -326,10 +357,15 @@ fn units_are_readable() {
     assert_eq!(milliseconds(86_399_096), "23 h 59 min");
     assert_eq!(milliseconds(604_800_000), "7 d");
     assert_eq!(milliseconds(i64::MIN), "-106751991167 d 7 h");
-    assert_eq!(units::latency(749_000), "0.7 ms");
-    assert_eq!(units::latency(999_960_000), "1.0 s");
-    assert_eq!(units::latency(-1_500_000), "-1.5 ms");
-    assert_eq!(units::latency(3_600_000_000_000), "60.0 min");
+    let latency = |number| {
+        let mut text = String::new();
+        units::latency(&mut text, number);
+        text
+    };
+    assert_eq!(latency(749_000), "0.7 ms");
+    assert_eq!(latency(999_960_000), "1.0 s");
+    assert_eq!(latency(-1_500_000), "-1.5 ms");
+    assert_eq!(latency(3_600_000_000_000), "60.0 min");
     let mut time = String::new();
     units::time(&mut time, 1_700_000_000_123);
     assert_eq!(time, "2023-11-14T22:13:20.123Z");
