@@ -8,18 +8,21 @@ use crate::support::{export, report};
 
 /// All objects in a value, itself among them.
 fn objects<'j>(value: &'j Json, found: &mut Vec<&'j Json>) {
+    collect(value, found, &|_| true);
+}
+
+/// The same without what was decoded out of opaque bytes.
+fn message_objects<'j>(value: &'j Json, found: &mut Vec<&'j Json>) {
+    collect(value, found, &|key| !key.starts_with('_'));
+}
+
+fn collect<'j>(value: &'j Json, found: &mut Vec<&'j Json>, is_wanted: &dyn Fn(&str) -> bool) {
     match value {
         Json::Object(members) => {
             found.push(value);
-            for (_, member) in members {
-                objects(member, found);
-            }
+            members.iter().filter(|(key, _)| is_wanted(key)).for_each(|(_, member)| collect(member, found, is_wanted));
         }
-        Json::Array(elements) => {
-            for element in elements {
-                objects(element, found);
-            }
-        }
+        Json::Array(elements) => elements.iter().for_each(|element| collect(element, found, is_wanted)),
         _ => {}
     }
 }
@@ -51,7 +54,10 @@ fn a_topic_id_is_told_by_name_as_soon_as_the_capture_has_told_it() {
         for message in export(&capture) {
             let mut found = Vec::new();
             objects(message.at("body"), &mut found);
-            let pairs = found.iter().map(|object| topic(object)).filter(|(_, name)| name.is_some());
+            // Records tell names, too (TopicRecord), but names are learnt from messages alone.
+            let mut plain = Vec::new();
+            message_objects(message.at("body"), &mut plain);
+            let pairs = plain.iter().map(|object| topic(object)).filter(|(_, name)| name.is_some());
             told.extend(pairs.filter_map(|(id, _)| id).map(str::to_owned));
             for object in found {
                 let beside = object.at("_topicId").text();
