@@ -93,7 +93,7 @@ fn decode_to_tree(bencher: Bencher, kind: Kind) {
 #[divan::bench(args = KINDS)]
 fn decode_to_ndjson(bencher: Bencher, kind: Kind) {
     let (frame, message) = message(kind);
-    let writer = NdjsonWriter::new(Opening::new(&CATALOG), false);
+    let mut writer = NdjsonWriter::new(Opening::new(&CATALOG), false);
     let mut line = Vec::new();
     bencher.counter(BytesCount::of_slice(&frame)).bench_local(|| {
         line.clear();

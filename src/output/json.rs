@@ -28,6 +28,13 @@ pub struct JsonWriter<'w, 'p> {
     facts: Option<BatchFacts>,
 }
 
+/// Room that one writer leaves to the next, so that a message costs no allocation.
+#[derive(Debug, Default)]
+pub struct JsonScratch {
+    levels: Vec<Level>,
+    starts: Vec<(u32, usize)>,
+}
+
 /// An object or array that is open.
 #[derive(Debug, Default)]
 struct Level {
@@ -85,20 +92,34 @@ enum Batch {
 impl<'w, 'p> JsonWriter<'w, 'p> {
     /// Appends to `out`, which must be inside of an object, behind a comma or its brace.
     pub fn new(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool) -> Self {
-        let errors = opening.catalog.enumerations().id("ErrorCode");
-        let levels = vec![Level::default()];
+        Self::reusing(opening, out, show_secrets, &mut JsonScratch::default())
+    }
+
+    /// The same with the room that a writer before it has left.
+    pub fn reusing(opening: Opening<'p>, out: &'w mut Vec<u8>, show_secrets: bool, scratch: &mut JsonScratch) -> Self {
+        let mut levels = std::mem::take(&mut scratch.levels);
+        levels.push(Level::default());
         Self {
             opening,
             out,
             show_secrets,
             topics: None,
-            errors,
+            errors: opening.catalog.enumerations().errors(),
             levels,
-            starts: Vec::new(),
+            starts: std::mem::take(&mut scratch.starts),
             faults: Vec::new(),
             is_control: false,
             facts: None,
         }
+    }
+
+    /// Leaves its room to the next writer, and gives the faults that the walk met.
+    pub fn finish(mut self, scratch: &mut JsonScratch) -> Vec<Fault> {
+        self.levels.clear();
+        self.starts.clear();
+        scratch.levels = self.levels;
+        scratch.starts = self.starts;
+        self.faults
     }
 
     /// Writes the names of topics beside their ids as well.

@@ -15,6 +15,7 @@ pub struct Enumerations {
     list: Vec<Enumeration>,
     /// By `Message.Field.Field`, and by `Field:type` for a field wherever it occurs.
     fields: HashMap<String, EnumerationId>,
+    errors: Option<EnumerationId>,
 }
 
 /// Codes with names.
@@ -71,6 +72,7 @@ impl Enumerations {
             ids.insert(name.clone(), EnumerationId(all.list.len() as u16));
             all.list.push(enumeration(name, value));
         }
+        all.errors = ids.get("ErrorCode").copied();
         for (field, name) in root.get("fields").and_then(Value::as_object).into_iter().flatten() {
             if let Some(&id) = name.as_str().and_then(|name| ids.get(name)) {
                 all.fields.insert(field.clone(), id);
@@ -93,6 +95,11 @@ impl Enumerations {
     pub fn id(&self, name: &str) -> Option<EnumerationId> {
         let index = self.list.iter().position(|enumeration| enumeration.name == name)?;
         Some(EnumerationId(index as u16))
+    }
+
+    /// The index of the enumeration of error codes.
+    pub fn errors(&self) -> Option<EnumerationId> {
+        self.errors
     }
 
     /// All enumerations, by name.
