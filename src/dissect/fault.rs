@@ -102,6 +102,13 @@ pub enum FaultKind {
         /// Bytes behind its last header.
         left: u32,
     },
+    /// More records than can be kept; the rest of the batch is left undecoded.
+    Full {
+        /// The records that were read.
+        read: u32,
+        /// The records that the batch says.
+        said: u32,
+    },
     /// A record's offset is not one of its batch's. The walk goes on.
     OffsetDelta {
         /// The delta that was found.
@@ -155,6 +162,7 @@ impl Fault {
             FaultKind::BatchLength { least, .. } => format!("a length of {least} or more"),
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
+            FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
@@ -193,6 +201,7 @@ impl Fault {
                 format!("{} and {} behind them", count(found.into(), "record"), count(left.into(), "byte"))
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
+            FaultKind::Full { said, .. } => said.to_string(),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
             FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
@@ -231,6 +240,7 @@ impl Fault {
             FaultKind::RecordLength { .. } => {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
+            FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"

@@ -162,11 +162,11 @@ impl<'p> Opening<'p> {
 
     /// How many bytes the records of a message may inflate to, by the bytes that they are compressed to. Usually 16 MiB,
     /// whatever the ratio; beyond that 100 for each compressed one, which data that somebody wants to read stays below;
-    /// never more than 256 MiB.
+    /// never more than 64 MiB.
     pub fn limit(self, compressed: u32) -> u32 {
         const ALWAYS: u32 = 16 << 20;
         const RATIO: u32 = 100;
-        const MOST: u32 = 256 << 20;
+        const MOST: u32 = 64 << 20;
         self.max_inflate.unwrap_or_else(|| compressed.saturating_mul(RATIO).clamp(ALWAYS, MOST))
     }
 }
@@ -265,6 +265,12 @@ pub trait Visitor<'p> {
     #[inline]
     fn record(&mut self, offset: i64, timestamp: i64) {
         let _ = (offset, timestamp);
+    }
+
+    /// Whether it can take no more records: then the rest of a batch is left undecoded, with a fault that says so.
+    #[inline]
+    fn is_full(&self) -> bool {
+        false
     }
 
     /// The bytes of the buffer that is entered next.

@@ -379,6 +379,12 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if step.is_ok() {
             let (mut found, mut broken) = (0, 0);
             while step.is_ok() && found < said && !input.is_empty() && broken < MOST_BROKEN {
+                if self.visitor.is_full() {
+                    let kind = FaultKind::Full { read: found, said };
+                    self.place_fault(Place::Field(field), self.span(start, *input), kind);
+                    step = Err(Halt);
+                    break;
+                }
                 step = self.record(input, found, list).map(|is_whole| broken += u32::from(!is_whole));
                 found += 1;
             }

@@ -106,6 +106,9 @@ impl<'p> Tree<'p> {
     }
 }
 
+/// Nodes after which a tree takes no more records: some hundred megabytes of them.
+const MAX_NODES: usize = 1 << 22;
+
 /// The nodes directly below one.
 #[derive(Debug)]
 pub struct Children<'t, 'p> {
@@ -163,6 +166,10 @@ impl<'p> Visitor<'p> for Tree<'p> {
 
     fn opening(&self) -> Option<Opening<'p>> {
         self.opening
+    }
+
+    fn is_full(&self) -> bool {
+        self.nodes.len() > MAX_NODES
     }
 
     fn inflated(&mut self, bytes: &[u8]) {

@@ -28,6 +28,9 @@ pub struct JsonWriter<'w, 'p> {
     facts: Option<BatchFacts>,
 }
 
+/// Bytes of a line after which it takes no more records: a bomb of tiny records would make lines of a gigabyte.
+const MAX_LINE: usize = 192 << 20;
+
 /// Room that one writer leaves to the next, so that a message costs no allocation.
 #[derive(Debug, Default)]
 pub struct JsonScratch {
@@ -486,6 +489,10 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     #[inline]
     fn opening(&self) -> Option<Opening<'p>> {
         Some(self.opening)
+    }
+
+    fn is_full(&self) -> bool {
+        self.out.len() > MAX_LINE
     }
 
     fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
