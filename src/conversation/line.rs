@@ -3,14 +3,14 @@
 use super::framer::{Framer, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
-use super::talk::{Call, Held, Pending, Talk};
+use super::talk::{Call, Held, Pending, Talk, correlation_of};
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
     Deaf, Fit, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response, is_convincing,
     responses_that_fit,
 };
-use crate::protocol::{ApiKey, Side};
+use crate::protocol::{ApiKey, Plan, Side};
 use crate::stream::{Connection, Direction, Gap, Origin};
 
 pub(super) use super::framer::Piece;
@@ -203,7 +203,13 @@ impl Line {
                             framer.guessed = true;
                             shared.counters.guessed += 1;
                         }
-                        Err(skip) => return at + skip,
+                        Err(skip) => {
+                            // Looking is paid for by what has come since: what is kept is not looked through again for
+                            // every segment.
+                            let kept = rest.len().saturating_sub(skip);
+                            framer.needed = kept + kept / 8;
+                            return at + skip;
+                        }
                     }
                 }
             }
@@ -273,6 +279,11 @@ impl Line {
     pub(super) fn close<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
         for side in [Side::Request, Side::Response] {
             let framer = self.framer(side);
+            if framer.state == State::Lost && !framer.buffer.is_empty() {
+                framer.needed = 0;
+                self.take(shared, side, &[], 0);
+            }
+            let framer = self.framer(side);
             let kept = std::mem::take(&mut framer.buffer);
             let (start, state) = (framer.start, framer.state);
             let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
@@ -338,15 +349,11 @@ impl Line {
     }
 
     fn response<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
-        if self.talk.held.is_empty() {
-            if let Some(pending) = self.talk.answer_token() {
-                self.tell(shared, frame, &token(Side::Response, frame.gap), Some(&pending));
-                return;
-            }
-            if let Some(pending) = correlation_of(frame.bytes).and_then(|correlation| self.talk.answer(correlation)) {
-                self.answer(shared, frame, &pending);
-                return;
-            }
+        if self.talk.held.is_empty()
+            && let Some(pending) = self.talk.answer_to(frame.bytes)
+        {
+            self.answer(shared, frame, &pending);
+            return;
         }
         if !self.may_be_asked(frame.time) {
             self.unasked(shared, frame);
@@ -377,7 +384,7 @@ impl Line {
     /// Tells the responses that were held and whose request has come, or whose time is up; with no time, all.
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
-            let pending = correlation_of(&held.frame).and_then(|correlation| self.talk.answer(correlation));
+            let pending = self.talk.answer_to(&held.frame);
             let limit = if self.from_the_start { HOLD_TIME } else { 0 };
             let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
             if pending.is_none() && !expired {
@@ -401,7 +408,10 @@ impl Line {
 
     /// A response whose request is known.
     fn answer<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
-        let Call::Api { key, version, correlation } = pending.call else { return };
+        let Call::Api { key, version, correlation } = pending.call else {
+            self.tell(shared, frame, &token(Side::Response, frame.gap), Some(pending));
+            return;
+        };
         let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
         // The fallback of ApiVersions is of version 0, whatever was asked.
         let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
@@ -412,10 +422,15 @@ impl Line {
     /// A response whose request was not seen: read with the one API whose plan takes it whole, else not at all.
     fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         shared.counters.unmatched += 1;
+        if self.talk.tokens {
+            self.tell(shared, frame, &token(Side::Response, frame.gap), None);
+            return;
+        }
         let may_guess = frame.gap == 0 && frame.bytes.len() <= MAX_GUESS;
         let fits = if may_guess { responses_that_fit(shared.catalog, frame.bytes, true, 2) } else { Vec::new() };
         let newest = fits.last().copied();
-        let plan = newest.filter(|newest| fits.iter().all(|plan| plan.reads_like(newest)));
+        let alike = |newest: &&Plan| fits.iter().all(|plan| plan.api_key == newest.api_key && plan.reads_like(newest));
+        let plan = newest.filter(alike);
         let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
         let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
         let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
@@ -435,7 +450,11 @@ impl Line {
         pending: Option<&Pending>,
     ) -> u64 {
         shared.counters.messages += 1;
-        shared.topics.learn(&told.fit.reading, frame.bytes);
+        // What was only guessed, or is not whole, teaches nothing.
+        let is_told_what = told.fit.reading.side == Side::Request || pending.is_some();
+        if is_told_what && frame.gap == 0 {
+            shared.topics.learn(&told.fit.reading, frame.bytes);
+        }
         let message = Message {
             index: shared.counters.messages,
             time: frame.time,
@@ -470,10 +489,6 @@ struct Told<'a, 'p> {
 fn token<'p>(side: Side, gap: u64) -> Told<'static, 'p> {
     let reading = Reading { side, header: None, body: None, sized: true, missing: gap as u32 };
     Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
-}
-
-fn correlation_of(frame: &[u8]) -> Option<i32> {
-    frame.get(4..).and_then(<[u8]>::first_chunk).map(|correlation| i32::from_be_bytes(*correlation))
 }
 
 /// Whether a Produce request asks for no answer: its `acks` are 0.

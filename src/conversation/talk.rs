@@ -58,9 +58,14 @@ impl Talk {
         self.pending.push_back(request);
     }
 
+    /// Takes the request that a response answers: a token, if that is next, else the one with its correlation id.
+    pub(super) fn answer_to(&mut self, frame: &[u8]) -> Option<Pending> {
+        self.answer_token().or_else(|| self.answer(correlation_of(frame)?))
+    }
+
     /// Takes the request that a response with this correlation id answers. Requests before it were never answered:
     /// a broker answers in order.
-    pub(super) fn answer(&mut self, correlation: i32) -> Option<Pending> {
+    fn answer(&mut self, correlation: i32) -> Option<Pending> {
         let answers =
             |request: &Pending| matches!(request.call, Call::Api { correlation: asked, .. } if asked == correlation);
         let place = self.pending.iter().position(answers)?;
@@ -75,7 +80,7 @@ impl Talk {
     }
 
     /// Takes the token that the next response answers, if a token is next.
-    pub(super) fn answer_token(&mut self) -> Option<Pending> {
+    fn answer_token(&mut self) -> Option<Pending> {
         let is_token = self.pending.front().is_some_and(|request| request.call == Call::Token);
         if is_token { self.pending.pop_front() } else { None }
     }
@@ -87,4 +92,9 @@ impl Talk {
         }
         self.client_id.clone()
     }
+}
+
+/// The correlation id of a response's frame.
+pub(super) fn correlation_of(frame: &[u8]) -> Option<i32> {
+    frame.get(4..).and_then(<[u8]>::first_chunk).map(|correlation| i32::from_be_bytes(*correlation))
 }

@@ -108,12 +108,14 @@ struct Side {
     bytes: Vec<u8>,
     start: u64,
     pieces: Vec<Piece>,
-    /// Places in `bytes` where a segment begins that may be a request.
-    candidates: Vec<usize>,
+    /// Places in `bytes` where a segment begins that may be a request, and how many bytes must be there to tell.
+    candidates: Vec<(usize, usize)>,
 }
 
 /// Bytes of one side that are kept while nothing is decided.
 const MAX_UNDECIDED: usize = 2 << 20;
+/// Places that are looked at again and again until it is told what they are.
+const MAX_CANDIDATES: usize = 256;
 /// A server that has said so much before its client has said anything is no broker.
 const MAX_UNASKED: usize = 64 << 10;
 const MAX_BROKERS: usize = 1 << 16;
@@ -283,7 +285,9 @@ impl Undecided {
         if side.bytes.is_empty() {
             side.start = origin.offset;
         }
-        side.candidates.push(side.bytes.len());
+        if side.candidates.len() < MAX_CANDIDATES {
+            side.candidates.push((side.bytes.len(), 0));
+        }
         side.bytes.extend_from_slice(bytes);
         side.pieces.push(Piece::new(origin, bytes.len()));
     }
@@ -320,14 +324,20 @@ impl Undecided {
             let side = self.side(direction);
             let bytes = &side.bytes;
             let mut found = None;
-            side.candidates.retain(|&at| {
-                let rest = bytes.get(at..).unwrap_or_default();
+            side.candidates.retain_mut(|(at, needed)| {
+                let rest = bytes.get(*at..).unwrap_or_default();
+                if rest.len() < *needed && !is_all {
+                    return true;
+                }
                 match judge(shared.catalog, rest, shared.options.max_frame, is_all) {
                     Verdict::Yes => {
-                        found = found.or(Some(at));
+                        found = found.or(Some(*at));
                         true
                     }
-                    Verdict::NeedMore(_) => true,
+                    Verdict::NeedMore(more) => {
+                        *needed = more;
+                        true
+                    }
                     Verdict::Maybe | Verdict::No => false,
                 }
             });

@@ -13,6 +13,8 @@ pub(super) struct Context {
     pub(super) topic: Option<TopicFormat>,
     /// Whether the group's protocol type is the one of a rule: the rules know few, so the first letters will do.
     protocol_type: ProtocolType,
+    /// Whether this is a request inside of a request.
+    in_envelope: bool,
 }
 
 /// A group's protocol type, as far as it fits; all that rules name do.
@@ -46,6 +48,11 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         at: Span,
         opening: Opening<'p>,
     ) -> bool {
+        // A request inside of a request is opened once: Kafka puts no envelope into an envelope, and JSON would have the
+        // same bytes again and again.
+        if payload.schema == Payload::REQUEST && self.context.in_envelope {
+            return false;
+        }
         let applies = payload.protocol_type.is_none_or(|name| name == &*self.context.protocol_type);
         if !applies || bytes.is_empty() {
             return false;
@@ -76,7 +83,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         let mut inside = Bytes::at(bytes, start);
         let complete = std::mem::replace(&mut self.complete, true);
-        let outer = std::mem::take(&mut self.context);
+        let outer = self.context;
+        let in_envelope = outer.in_envelope || matches!(content, Content::Request(..));
+        self.context = Context { in_envelope, ..Context::default() };
         if self.push(place, start).is_ok() {
             let step = match content {
                 Content::Payload(plan) => self.payload_members(&mut inside, plan),

@@ -27,16 +27,23 @@ pub struct BatchFacts {
 }
 
 impl BatchFacts {
-    /// Reads a whole batch or message; `None` where the bytes end before its header does, or its format is not known.
+    /// Reads a whole batch or message and checks its checksum; `None` where the bytes end before its header does, or its
+    /// format is not known.
     pub fn read(bytes: &[u8]) -> Option<Self> {
+        let facts = Self::peek(bytes)?;
+        let stored = number(bytes, if facts.magic == 2 { 17 } else { PREFIX }).map(u32::from_be_bytes)?;
+        Some(Self { crc_valid: stored == checksum(bytes, facts.magic), ..facts })
+    }
+
+    /// The same without the checksum, which is taken for wrong.
+    pub fn peek(bytes: &[u8]) -> Option<Self> {
         let magic = *bytes.get(MAGIC)?;
         let int64 = |at| number(bytes, at).map(i64::from_be_bytes);
-        let stored = |at| number(bytes, at).map(u32::from_be_bytes);
         let base_offset = int64(0)?;
         if magic == 2 {
             return Some(Self {
                 magic,
-                crc_valid: stored(17)? == checksum(bytes, magic),
+                crc_valid: false,
                 attributes: number(bytes, ATTRIBUTES).map(i16::from_be_bytes)?,
                 base_offset,
                 base_timestamp: int64(27)?,
@@ -46,7 +53,7 @@ impl BatchFacts {
         let timestamp = if magic == 1 { int64(18)? } else { -1 };
         Some(Self {
             magic,
-            crc_valid: stored(PREFIX)? == checksum(bytes, magic),
+            crc_valid: false,
             attributes: (*bytes.get(MAGIC + 1)?).into(),
             base_offset,
             base_timestamp: timestamp,
@@ -70,7 +77,7 @@ impl BatchFacts {
             (self.magic > 0, time),
             (self.is_transactional(), "transactional"),
             (self.is_control(), "control"),
-            (self.magic >= 2 && self.attributes & 0x40 != 0, "delete horizon"),
+            (self.delete_horizon().is_some(), "delete horizon"),
         ];
         let words: Vec<&str> = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| word).collect();
         words.join(", ")
@@ -84,6 +91,11 @@ impl BatchFacts {
     /// Whether timestamps are those of the broker.
     pub fn is_log_append_time(self) -> bool {
         self.attributes & 0x8 != 0
+    }
+
+    /// When the batch's tombstones may be removed, in milliseconds, where its base timestamp says that (KIP-534).
+    pub fn delete_horizon(self) -> Option<i64> {
+        (self.magic >= 2 && self.attributes & 0x40 != 0).then_some(self.base_timestamp)
     }
 
     /// Whether the batch belongs to a transaction.
@@ -617,7 +629,10 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// of the message that holds them is that of the last one (KIP-31).
     fn inner_messages(&mut self, input: &mut Bytes<'_>, layout: Layout<'p>, facts: BatchFacts, opening: Opening<'p>) {
         let (count, last) = survey(input.as_slice());
-        let base = if facts.magic == 1 { facts.base_offset.wrapping_sub(last) } else { 0 };
+        // Producers write 0 around the set and count from 0 in it; and where the end of the set is not there, nobody knows
+        // its last offset. Then the offsets stay as they stand.
+        let base = facts.base_offset.wrapping_sub(last);
+        let base = if facts.magic == 1 && base >= 0 && self.complete { base } else { 0 };
         let append_time = (facts.magic == 1 && facts.is_log_append_time()).then_some(facts.base_timestamp);
         let wrapper = Wrapper { base, append_time };
         let Some(field) = layout.plan.untagged(layout.plan.top()).first() else { return };

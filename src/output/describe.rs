@@ -7,7 +7,7 @@ use crate::dissect::{
     BatchFacts, Fault, Inflated, Node, Part, Place, Reading, Scope, Span, Tree, Value, What, display_bytes,
     display_text, is_unsafe, uuid_text, value_of,
 };
-use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Secret, Side, TopicField, Type};
+use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Plan, Secret, Side, TopicField, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -176,9 +176,13 @@ impl<'p> Describer<'_, 'p> {
 
     fn part(&self, part: Part<'static>, span: Span) -> Line {
         let bytes = self.tree.bytes(self.frame, span);
+        let is_unread = matches!(part, Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_));
         let shown = |bytes: &[u8]| {
             if bytes.is_empty() {
                 return "0 bytes".to_owned();
+            }
+            if is_unread && self.is_guarded() {
+                return format!("<withheld: {}>", counted(bytes.len() as u32, "byte"));
             }
             format!("{} {}", counted(bytes.len() as u32, "byte"), display_bytes(bytes))
         };
@@ -259,7 +263,10 @@ impl<'p> Describer<'_, 'p> {
             }
             (_, Type::Varint | Type::Varlong) => Some(zigzag()),
             ("BaseTimestamp" | "MaxTimestamp" | "Timestamp", _) => time_of(number),
-            ("Crc", _) => Some(if self.batch_of(index)?.crc_valid { "valid" } else { "wrong" }.to_owned()),
+            ("Crc", _) => {
+                let facts = BatchFacts::read(self.batch_bytes(index)?)?;
+                Some(if facts.crc_valid { "valid" } else { "wrong" }.to_owned())
+            }
             ("Attributes", Type::Int16) => Some(self.batch_of(index)?.flags()),
             ("Attributes", _) if field.path.starts_with("MessageSet.") => Some(self.batch_of(index)?.flags()),
             _ => None,
@@ -268,12 +275,17 @@ impl<'p> Describer<'_, 'p> {
 
     /// What is known of the batch that a node is in.
     fn batch_of(&self, index: usize) -> Option<BatchFacts> {
+        BatchFacts::peek(self.batch_bytes(index)?)
+    }
+
+    /// The bytes of the batch that a node is in.
+    fn batch_bytes(&self, index: usize) -> Option<&[u8]> {
         let nodes = self.tree.nodes();
         let mut at = index;
         loop {
             let node = nodes.get(at)?;
             if let What::Scope(Scope::Batch(..)) = node.what {
-                return BatchFacts::read(self.tree.bytes(self.frame, node.span));
+                return Some(self.tree.bytes(self.frame, node.span));
             }
             if node.parent as usize == at {
                 return None;
@@ -303,6 +315,21 @@ impl<'p> Describer<'_, 'p> {
             _ => return None,
         };
         self.label(enumeration_of(place)?, code)
+    }
+
+    /// Whether bytes that could not be decoded may hold a secret that is not shown.
+    pub fn is_guarded(&self) -> bool {
+        let plan_of = |node: &Node<'p>| match node.what {
+            What::Scope(Scope::Body(plan) | Scope::Payload(_, plan)) => Some(plan),
+            _ => None,
+        };
+        let mut plans = self.tree.nodes().iter().filter_map(plan_of).peekable();
+        if plans.peek().is_none() {
+            // The version is not known; the API is, by the root's name.
+            let newest = self.catalog.versions(self.title.0).last;
+            return !self.show_secrets && self.catalog.plan(self.title.0, newest).is_some_and(Plan::holds_secrets);
+        }
+        !self.show_secrets && plans.any(Plan::holds_secrets)
     }
 
     /// Whether a node's value is a secret that is not shown.

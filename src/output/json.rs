@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use crate::conversation::TopicNames;
 use crate::dissect::{BatchFacts, Fault, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor, is_unsafe};
-use crate::protocol::{Element, EnumerationId, Field, Secret, Struct, TopicField};
+use crate::protocol::{EnumerationId, Field, Secret, Struct, TopicField};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct JsonWriter<'w, 'p> {
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
     starts: Vec<(u32, usize)>,
     faults: Vec<Fault>,
+    /// Whether bytes that could not be decoded may hold a secret.
+    is_guarded: bool,
     /// Whether the payload that begins is the key of a control record.
     is_control: bool,
     /// Of the batch that is being written.
@@ -56,6 +58,10 @@ struct Level {
     is_array: bool,
     /// Set in a batch and its records.
     batch: Option<Batch>,
+    /// Of a payload: the range in `out` of its plain bytes, and their number.
+    plain: Option<(usize, usize, usize)>,
+    /// Whether something in it was withheld.
+    has_withheld: bool,
     /// Range in `out` of the last string that was written, to tell what a configuration's value belongs to.
     last_text: (usize, usize),
     topic: Topic,
@@ -111,6 +117,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             levels,
             starts: std::mem::take(&mut scratch.starts),
             faults: Vec::new(),
+            is_guarded: false,
             is_control: false,
             facts: None,
         }
@@ -129,6 +136,12 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     #[must_use]
     pub fn with_topics(self, topics: &'w TopicNames) -> Self {
         Self { topics: Some(topics), ..self }
+    }
+
+    /// Withholds what cannot be decoded: the message's version is not known, but that it carries secrets is.
+    #[must_use]
+    pub fn guarded(self, is_guarded: bool) -> Self {
+        Self { is_guarded, ..self }
     }
 
     /// The faults that the walk met.
@@ -252,8 +265,38 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             self.out.extend_from_slice(itoa::Buffer::new().format(level.undecoded).as_bytes());
         }
         self.out.extend_from_slice(b"\":");
-        base64(self.out, bytes);
+        self.unread(bytes);
         self.out.extend_from_slice(if is_array { b"}," } else { b"," });
+    }
+
+    /// Writes what stands in the place of a secret, and notes that the plain bytes of the payloads around it hold it.
+    fn withhold(&mut self, length: usize) {
+        withheld(self.out, length);
+        for level in &mut self.levels {
+            level.has_withheld = true;
+        }
+    }
+
+    /// Bytes that are no value of a field: withheld where they may hold a secret.
+    fn unread(&mut self, bytes: &[u8]) {
+        if self.is_guarded && !self.show_secrets {
+            self.withhold(bytes.len());
+        } else {
+            base64(self.out, bytes);
+        }
+    }
+
+    /// Closes a payload. Its plain bytes stand before it, and are taken back when something in them is a secret.
+    fn close_payload(&mut self, place: Place<'_>) {
+        let secret = self.levels.last().filter(|level| level.has_withheld).and_then(|level| level.plain);
+        self.close(b'}');
+        self.out.push(b',');
+        if let (Some((start, end, length)), Place::Field(field)) = (secret, place) {
+            let mut entry = field.json_key.as_bytes().to_vec();
+            withheld(&mut entry, length);
+            entry.push(b',');
+            self.out.splice(start..end, entry);
+        }
     }
 
     /// Whether the innermost objects and arrays belong to a batch.
@@ -353,6 +396,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
                 if facts.magic >= 2 {
                     flag(self.out, b"\"_isTransactional\":", facts.is_transactional());
                     flag(self.out, b"\"_isControlBatch\":", facts.is_control());
+                    if let Some(horizon) = facts.delete_horizon() {
+                        self.out.extend_from_slice(format!("\"_deleteHorizonMs\":{horizon},").as_bytes());
+                    }
                 }
             }
             _ => {}
@@ -408,6 +454,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.open(start, b'{', Some(plan.top()));
             }
             Scope::Body(plan) => {
+                self.is_guarded |= plan.holds_secrets();
                 self.out.extend_from_slice(b"\"body\":");
                 self.open(start, b'{', Some(plan.top()));
             }
@@ -430,10 +477,12 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.levels.push(level);
             }
             // `payload` follows and writes what stands before it.
-            Scope::Payload(_, plan) => self.is_control = &*plan.name == "ControlRecordTypeSchema",
+            Scope::Payload(_, plan) => {
+                self.is_guarded |= plan.holds_secrets();
+                self.is_control = &*plan.name == "ControlRecordTypeSchema";
+            }
             Scope::OneRecord => self.open_record(),
-            Scope::Array(place, element, count) if is_messages(element) => {
-                let _ = (place, count);
+            Scope::Array(place, _, _) if is_message_set(place) => {
                 self.out.extend_from_slice(b"\"records\":");
                 self.open(start, b'[', None);
             }
@@ -453,7 +502,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     fn leave(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
             Scope::Message | Scope::Frame | Scope::Inflated(_) => {}
-            Scope::Header(..) | Scope::Body(_) | Scope::Payload(..) | Scope::Batch(_, _, Nesting::Whole) => {
+            Scope::Payload(place, _) => self.close_payload(place),
+            Scope::Header(..) | Scope::Body(_) | Scope::Batch(_, _, Nesting::Whole) => {
                 self.close(b'}');
                 self.out.push(b',');
             }
@@ -500,6 +550,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         if self.is_control {
             self.control_name(bytes);
         }
+        let plain_start = self.out.len();
         if self.levels.last().is_some_and(|level| level.batch.is_some()) {
             self.text_or_base64(field, bytes);
         } else {
@@ -512,6 +563,9 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         self.out.extend_from_slice(field.key().as_bytes());
         self.out.extend_from_slice(b"\":");
         self.open(start, b'{', None);
+        if let Some(level) = self.levels.last_mut() {
+            level.plain = Some((plain_start, start, bytes.len()));
+        }
     }
 
     fn batch(&mut self, facts: BatchFacts) {
@@ -554,7 +608,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                 self.out.extend_from_slice(b"null");
             }
             Value::String(Some(secret)) | Value::Bytes(Some(secret)) if self.withheld(place) => {
-                withheld(self.out, secret.len());
+                self.withhold(secret.len());
             }
             Value::String(Some(text)) => self.string(place, text),
             // Records are always opened; elements of an array cannot be records.
@@ -579,11 +633,16 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
     fn part(&mut self, part: Part<'_>, _: Span) {
         match part {
             Part::UnknownTag(tag, bytes) => {
+                let is_guarded = self.is_guarded && !self.show_secrets;
                 let Some(level) = self.levels.last_mut() else { return };
                 level.unknown.extend_from_slice(b"{\"tag\":");
                 level.unknown.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
                 level.unknown.extend_from_slice(b",\"value\":");
-                base64(&mut level.unknown, bytes);
+                if is_guarded {
+                    withheld(&mut level.unknown, bytes.len());
+                } else {
+                    base64(&mut level.unknown, bytes);
+                }
                 level.unknown.extend_from_slice(b"},");
             }
             Part::Undecoded(bytes) => self.rest(b"\"_undecoded", bytes),
@@ -607,8 +666,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
 }
 
 /// Whether an array is that of the messages in a compressed message.
-fn is_messages(element: &Element) -> bool {
-    &*element.name == "Message"
+fn is_message_set(place: Place<'_>) -> bool {
+    place.field().is_some_and(|field| &*field.path == "MessageSet.Messages")
 }
 
 /// Ends an object or array: the bracket takes the place of the last comma.

@@ -25,13 +25,9 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>) {
     let _ = write!(out, "#{} {} {from} -> {to}", message.index, message.time);
     if let Some(exchange) = message.request {
         let microseconds = exchange.latency / 1000;
-        let _ = write!(
-            out,
-            ", answers #{} after {}.{:03} ms",
-            exchange.request,
-            microseconds / 1000,
-            microseconds.abs() % 1000
-        );
+        let sign = if microseconds < 0 { "-" } else { "" };
+        let (whole, places) = (microseconds.unsigned_abs() / 1000, microseconds.unsigned_abs() % 1000);
+        let _ = write!(out, ", answers #{} after {sign}{whole}.{places:03} ms", exchange.request);
     }
     out.push('\n');
 }

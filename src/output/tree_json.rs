@@ -117,6 +117,9 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             | Part::ArrayLength { count: Some(count), .. },
         ) => number(count.into()),
         What::Part(Part::Prefix(_, value)) => number(value),
+        What::Part(Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_)) if describer.is_guarded() => {
+            withheld(out, bytes.len());
+        }
         What::Part(Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_)) => base64(out, bytes),
         What::Fault(_) => drop(string(out, describer.line(index).value.as_bytes())),
         _ => out.extend_from_slice(b"null"),

@@ -307,6 +307,11 @@ impl Catalog {
         self.entries.get(index?)
     }
 
+    /// Whether a request or response of an API carries secrets, in its newest version.
+    pub fn holds_secrets(&self, key: ApiKey, side: Side) -> bool {
+        self.api_plan(key, side, self.api_versions(key, side).last).is_some_and(Plan::holds_secrets)
+    }
+
     /// The header that stands before a request's or response's body.
     pub fn header_for(&self, body: &Plan, side: Side) -> Option<&Plan> {
         let version = match side {

@@ -250,6 +250,11 @@ impl Plan {
         self.names_topics
     }
 
+    /// Whether some field is always withheld: then bytes that could not be decoded may be secret, too.
+    pub fn holds_secrets(&self) -> bool {
+        self.fields.iter().any(|field| field.secret == Secret::Always)
+    }
+
     /// All fields, those of one struct beside each other.
     pub fn fields(&self) -> &[Field] {
         &self.fields
