@@ -54,18 +54,28 @@ fn not_kafka(remarks: &[String]) -> String {
 }
 
 fn input(arguments: &ExplainArgs) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
     if let Some(path) = &arguments.read {
-        return fs::read(path).with_context(|| format!("cannot open {}", path.display()));
+        let file = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        return limited(file).with_context(|| format!("cannot read {}", path.display()));
     }
     if arguments.hex.is_empty() || arguments.hex == ["-"] {
         if io::stdin().is_terminal() && arguments.hex.is_empty() {
             bail!("no bytes: give them as arguments, with -r FILE, or on standard input");
         }
-        io::stdin().read_to_end(&mut bytes).context("cannot read standard input")?;
-        return Ok(bytes);
+        return limited(io::stdin().lock()).context("cannot read standard input");
     }
     Ok(arguments.hex.join(" ").into_bytes())
+}
+
+/// Reads to the end, unless that is further away than any message is long.
+fn limited(reader: impl Read) -> anyhow::Result<Vec<u8>> {
+    const MOST: u64 = 256 << 20;
+    let mut bytes = Vec::new();
+    reader.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        bail!("more than 256 MiB; explain is for single messages, captures are for `list` and `show`");
+    }
+    Ok(bytes)
 }
 
 fn hint(arguments: &ExplainArgs, catalog: &Catalog) -> anyhow::Result<Hint> {

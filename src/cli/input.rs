@@ -42,6 +42,9 @@ pub(super) fn read<'p, P: Printer<'p>>(
     catalog: &'p Catalog,
     printer: P,
 ) -> anyhow::Result<End> {
+    if input.read.iter().chain(&input.files).filter(|path| path.as_os_str() == "-").count() > 1 {
+        anyhow::bail!("standard input (-) can be read only once");
+    }
     let mut sources = Vec::new();
     for path in input.read.iter().chain(&input.files) {
         sources.push(Source { path, reader: open(path)?, next: None });

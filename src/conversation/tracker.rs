@@ -118,6 +118,8 @@ const MAX_UNDECIDED: usize = 2 << 20;
 const MAX_CANDIDATES: usize = 256;
 /// A server that has said so much before its client has said anything is no broker.
 const MAX_UNASKED: usize = 64 << 10;
+/// The port that brokers listen on unless they are told otherwise.
+const KAFKA_PORT: u16 = 9092;
 const MAX_BROKERS: usize = 1 << 16;
 
 impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
@@ -306,7 +308,9 @@ impl Undecided {
     fn decide_by_opening<S>(&self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         let (forward, backward) = (&self.forward, &self.backward);
         let kafka = Decision::Kafka { client: Direction::Forward, at: 0 };
-        let is_broker = shared.brokers.contains(&self.connection.responder);
+        // On Kafka's own port a first message that is damaged is believed to be one.
+        let responder = self.connection.responder;
+        let is_broker = responder.port() == KAFKA_PORT || shared.brokers.contains(&responder);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
             Verdict::NeedMore(_) if forward.bytes.is_empty() && backward.bytes.len() > MAX_UNASKED => Decision::Foreign,

@@ -325,7 +325,10 @@ impl<'p> Describer<'_, 'p> {
         };
         let mut plans = self.tree.nodes().iter().filter_map(plan_of).peekable();
         if plans.peek().is_none() {
-            // The version is not known; the API is, by the root's name.
+            // A bare token is all secret. Else the version is not known; the API is, by the root's name.
+            if self.title.0 == "SaslToken" {
+                return !self.show_secrets;
+            }
             let newest = self.catalog.versions(self.title.0).last;
             return !self.show_secrets && self.catalog.plan(self.title.0, newest).is_some_and(Plan::holds_secrets);
         }
