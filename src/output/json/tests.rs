@@ -1,4 +1,6 @@
+use super::text::{ascii_suspects, is_suspect};
 use super::*;
+use crate::dissect::is_unsafe;
 
 fn written(text: &[u8]) -> (String, bool) {
     let mut out = Vec::new();
