@@ -17,7 +17,7 @@ mod time;
 mod window;
 
 pub use error::CaptureError;
-pub use packet::{Comments, LinkType, Packet};
+pub use packet::{Comments, LinkType, Packet, Place};
 pub use reader::CaptureReader;
 pub use segment::{NoSegment, PacketCounters, Segment, segment};
 pub use time::Time;

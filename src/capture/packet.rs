@@ -5,6 +5,23 @@ use std::borrow::Cow;
 use super::Time;
 use super::bytes::{ByteOrder, padded};
 
+/// Where a byte can be read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Which input, counted from 0; a single reader knows of no other.
+    pub source: u16,
+    /// How many bytes of the input are before it.
+    pub offset: u64,
+}
+
+impl Place {
+    /// The place so many bytes further on.
+    #[must_use]
+    pub const fn after(self, bytes: u64) -> Self {
+        Self { source: self.source, offset: self.offset.saturating_add(bytes) }
+    }
+}
+
 /// A captured packet, as the file has it.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
@@ -18,6 +35,8 @@ pub struct Packet<'a> {
     pub link: LinkType,
     /// The bytes that were kept.
     pub data: &'a [u8],
+    /// Where they lie.
+    pub place: Place,
     /// How long the packet was on the network; never less than the data, whatever the file says.
     pub original_length: u32,
     /// The comments that pcapng keeps beside a packet.

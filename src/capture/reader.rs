@@ -7,7 +7,7 @@ use super::bytes::ByteOrder;
 use super::pcap::Pcap;
 use super::pcapng::PcapNg;
 use super::window::Window;
-use super::{CaptureError, Comments, LinkType, Packet, Time};
+use super::{CaptureError, Comments, LinkType, Packet, Place, Time};
 
 /// Reads the packets of a pcap or pcapng file, told apart by its first bytes.
 ///
@@ -69,6 +69,7 @@ impl<R: Read> CaptureReader<R> {
         let Some(located) = self.ahead.take() else { return Ok(None) };
         self.packets += 1;
         self.done = located.total;
+        let place = Place { source: 0, offset: self.window.offset() + located.data.start as u64 };
         let bytes = self.window.bytes();
         let data = bytes.get(located.data).unwrap_or_default();
         Ok(Some(Packet {
@@ -77,6 +78,7 @@ impl<R: Read> CaptureReader<R> {
             interface: located.interface,
             link: located.link,
             data,
+            place,
             original_length: located.original_length.max(data.len() as u32),
             comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order),
         }))

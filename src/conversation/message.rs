@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::TopicNames;
+use super::{Piece, TopicNames};
 use crate::capture::Time;
 use crate::dissect::Reading;
 use crate::protocol::{ApiKey, Side};
@@ -37,6 +37,8 @@ pub struct Message<'a, 'p> {
     pub gap: u64,
     /// The packets that brought its bytes, by number from 1.
     pub packets: &'a [u64],
+    /// Where its bytes lie, in their order: all of [`Message::frame`], and nothing else.
+    pub pieces: &'a [Piece],
     /// The place of its first byte in its stream.
     pub stream_offset: u64,
     /// On a response: its request, when that was seen.
