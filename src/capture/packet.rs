@@ -74,12 +74,41 @@ impl LinkType {
 #[derive(Clone, Debug)]
 pub struct Comments<'a> {
     options: Options<'a>,
+    /// How many bytes of the input are before the options.
+    offset: u64,
+}
+
+/// Where comments can be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommentsAt {
+    /// The place of the options that hold them.
+    pub place: Place,
+    /// The length of the options in bytes.
+    pub length: u32,
+    order: ByteOrder,
+}
+
+impl CommentsAt {
+    /// The comments in the bytes that were read again.
+    pub fn comments(self, options: &[u8]) -> Comments<'_> {
+        Comments::new(options, self.order, self.place.offset)
+    }
+}
+
+impl Packet<'_> {
+    /// Where its comments can be read again; None when it has none.
+    pub fn comments_at(&self) -> Option<CommentsAt> {
+        self.comments.clone().next()?;
+        let Options { options, order } = self.comments.options;
+        let place = Place { offset: self.comments.offset, ..self.place };
+        Some(CommentsAt { place, length: options.len() as u32, order })
+    }
 }
 
 impl<'a> Comments<'a> {
-    pub(super) fn new(options: &'a [u8], order: ByteOrder) -> Self {
+    pub(super) fn new(options: &'a [u8], order: ByteOrder, offset: u64) -> Self {
         let options = Options { options, order };
-        Self { options }
+        Self { options, offset }
     }
 }
 

@@ -38,7 +38,7 @@ fn packet(link: LinkType, data: &[u8], original_length: u32) -> Packet<'_> {
         data,
         place: Place { source: 3, offset: 1000 },
         original_length,
-        comments: Comments::new(&[], ByteOrder::Little),
+        comments: Comments::new(&[], ByteOrder::Little, 0),
     }
 }
 
