@@ -16,6 +16,7 @@ pub struct TopicNames {
     names: HashMap<TopicId, Box<str>>,
     /// Ids in the order in which they were first seen, to forget the oldest.
     order: VecDeque<TopicId>,
+    changes: u64,
 }
 
 type TopicId = [u8; 16];
@@ -32,7 +33,7 @@ const CLUSTER_METADATA: TopicId = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 impl TopicNames {
     /// No names yet.
     pub fn new() -> Self {
-        Self { names: HashMap::new(), order: VecDeque::new() }
+        Self { names: HashMap::new(), order: VecDeque::new(), changes: 0 }
     }
 
     /// The name of the topic with an id. It has no characters but letters, digits, `.`, `_` and `-`.
@@ -41,6 +42,21 @@ impl TopicNames {
             return Some("__cluster_metadata");
         }
         self.names.get(&id).map(|name| &**name)
+    }
+
+    /// How many ids have a name.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether no id has a name.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How often something was learnt: two copies that say the same of this are the same.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Learns the topics that a message has both id and name of.
@@ -54,6 +70,7 @@ impl TopicNames {
         if id == NO_TOPIC || id == CLUSTER_METADATA || self.name(id) == Some(name) {
             return;
         }
+        self.changes += 1;
         if self.names.insert(id, name.into()).is_some() {
             return;
         }

@@ -145,6 +145,11 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
         &mut self.shared.sink
     }
 
+    /// Which topic has which id, as far as is known.
+    pub fn topics(&self) -> &TopicNames {
+        &self.shared.topics
+    }
+
     /// What was odd so far.
     pub fn counters(&self) -> Counters {
         self.shared.counters
