@@ -16,8 +16,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::capture::{CommentsAt, PacketCounters, Source, Time};
-use crate::conversation::{self, Message, TopicNames};
+use crate::conversation::{self, Message};
 use crate::dissect::Reading;
+use crate::dissect::TopicNames;
 use crate::protocol::{ApiKey, Catalog, Side};
 use crate::stream::{self, ConnectionId};
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::page::Record;
 use super::{Kind, State};
 use crate::capture::{CommentsAt, Place, Source};
-use crate::conversation::{Exchange, Message, Piece, Subject, TopicNames};
+use crate::conversation::{Exchange, Message, Piece, Subject};
+use crate::dissect::TopicNames;
 use crate::dissect::{Reading, RequestHead};
 use crate::protocol::{ApiKey, Side};
 

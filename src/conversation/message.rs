@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::{Piece, TopicNames};
+use super::Piece;
 use crate::capture::Time;
-use crate::dissect::Reading;
+use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
 use crate::stream::ConnectionId;
 

@@ -1,8 +1,8 @@
 //! Packets in, messages out: the whole way from a capture to a sink.
 
-use super::TopicNames;
 use super::tracker::{Conversations, Counters, MessageSink, Options};
 use crate::capture::{Packet, PacketCounters, segment};
+use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{self, Limits, Reassembler};
 

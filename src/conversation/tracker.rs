@@ -8,7 +8,7 @@ use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::Line;
 use super::message::Message;
-use super::topics::TopicNames;
+use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 

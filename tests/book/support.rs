@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use kafkascope::book::{Book, Indexer, Room};
 use kafkascope::capture::{Again, Captures};
-use kafkascope::conversation::{Message, MessageSink, Options, Session, TopicNames};
+use kafkascope::conversation::{Message, MessageSink, Options, Session};
 use kafkascope::dissect::Opening;
+use kafkascope::dissect::TopicNames;
 use kafkascope::output::list::{ListOptions, ListWriter};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::output::summary::Summarizer;
