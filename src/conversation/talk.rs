@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::outside::Outside;
 use crate::capture::Time;
+use crate::dissect::Known;
 use crate::protocol::ApiKey;
 
 /// Requests that may wait for an answer on one connection; Kafka clients have 5 or so.
@@ -17,6 +19,8 @@ pub(super) struct Talk {
     pub(super) held: VecDeque<Held>,
     /// Whether bare SASL tokens may come.
     pub(super) tokens: bool,
+    /// What decides how later messages are read.
+    pub(super) outside: Outside,
     client_id: Option<Arc<[u8]>>,
 }
 
@@ -27,6 +31,8 @@ pub(super) struct Pending {
     pub(super) time: Time,
     pub(super) call: Call,
     pub(super) client_id: Option<Arc<[u8]>>,
+    /// What is known of the response.
+    pub(super) known: Known,
 }
 
 /// What was asked.

@@ -1,0 +1,44 @@
+use super::*;
+
+fn json(text: &str) -> String {
+    match plain_text(Type::Json, text.as_bytes()) {
+        Plain::Json(json) => json,
+        Plain::Text(text) => format!("text {}", String::from_utf8_lossy(&text)),
+    }
+}
+
+#[test]
+fn json_is_copied_as_it_is() {
+    assert_eq!(
+        json(" {\"b\" : 1.795981056233E9,\r\n\"a\":[ true ,null, -0, 1e400] }"),
+        r#"{"b":1.795981056233E9,"a":[true,null,-0,1e400]}"#
+    );
+    // More digits than a float64 has.
+    assert_eq!(json("123456789012345678901234567890"), "123456789012345678901234567890");
+    assert_eq!(json(r#"{"\u0061":"\u202e\u001b\"\n"}"#), r#"{"a":"\u202e\u001b\"\n"}"#);
+    assert_eq!(json("\"\u{202e}\""), r#""\u202e""#);
+    assert_eq!(json("{}"), "{}");
+    assert_eq!(json("[]"), "[]");
+}
+
+#[test]
+fn what_is_no_plain_json_is_a_text() {
+    for text in [r#"{"a":1,"a":2}"#, r#"{"a":1,"\u0061":2}"#, "{\"a\":}", "{", "", "nul", "[1,]", r#""\ud800""#] {
+        assert_eq!(json(text), format!("text {text}"));
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(json(&deep), format!("text {deep}"));
+    let (open, close) = ("[".repeat(17), "]".repeat(17));
+    assert_eq!(json(&format!("{open}{close}")), format!("{open}{close}"));
+}
+
+#[test]
+fn names_and_parts_of_tokens() {
+    assert_eq!(plain_text(Type::SaslName, b"a=2Cb"), Plain::Text(b"a,b".as_slice().into()));
+    assert_eq!(plain_text(Type::Text, b"a=2Cb"), Plain::Text(b"a=2Cb".as_slice().into()));
+    // {"alg":"none"}
+    assert_eq!(plain_text(Type::Jwt, b"eyJhbGciOiJub25lIn0"), Plain::Json(r#"{"alg":"none"}"#.to_owned()));
+    assert_eq!(plain_text(Type::Jwt, b"?"), Plain::Text(b"?".as_slice().into()));
+    assert_eq!(member(r#"{"exp":1,"sub":"admin"}"#, "sub").as_deref(), Some("admin"));
+    assert_eq!(member(r#"{"sub":7}"#, "sub"), None);
+}
