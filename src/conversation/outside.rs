@@ -23,7 +23,7 @@ struct Group {
     protocol_type: Word,
     /// What the broker chose; empty until it has answered.
     protocol_name: Word,
-    /// The last JoinGroup request.
+    /// The last request that joined it.
     joined: u64,
 }
 
@@ -67,8 +67,9 @@ impl Outside {
     /// Hears the response to a request.
     pub(super) fn response(&mut self, asked: u64, key: ApiKey, reading: &Reading<'_>, frame: &[u8]) {
         match key {
-            ApiKey::SASL_HANDSHAKE if self.handshake == asked => {
-                if Heard::of(reading, frame).error.is_some_and(|error| error != 0) {
+            ApiKey::SASL_HANDSHAKE => {
+                let has_failed = Heard::of(reading, frame).error.is_some_and(|error| error != 0);
+                if has_failed && self.handshake == asked {
                     self.mechanism = Word::default();
                 }
             }
@@ -129,7 +130,7 @@ impl<'p> Visitor<'p> for Heard<'_> {
         let length = match value {
             Value::String(Some(bytes)) | Value::Bytes(Some(bytes)) => bytes.len(),
             Value::Int(error) => {
-                if matches!(&*field.path, "SaslHandshakeResponse.ErrorCode") {
+                if &*field.path == "SaslHandshakeResponse.ErrorCode" {
                     self.error = Some(error);
                 }
                 return;

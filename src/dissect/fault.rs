@@ -185,7 +185,9 @@ impl Fault {
     /// What was found.
     pub fn found(&self) -> String {
         match self.kind {
-            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) => "the end".to_owned(),
+            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) | FaultKind::Token { available: 0, .. } => {
+                "the end".to_owned()
+            }
             FaultKind::Wire(WireErrorKind::Short { available, .. }) => {
                 format!("{} and the end", count(i64::from(available), "byte"))
             }
@@ -210,7 +212,6 @@ impl Fault {
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
             FaultKind::Full { said, .. } => said.to_string(),
-            FaultKind::Token { available: 0, .. } => "the end".to_owned(),
             FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),

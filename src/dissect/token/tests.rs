@@ -292,7 +292,7 @@ const TOKENS: [(&str, &str); 8] = [
     ("OAUTHBEARER", "{\"status\":\"invalid_token\"}"),
 ];
 
-/// Walks bytes as a SaslAuthenticate request and as a bare token, with all leaves in place.
+/// Walks bytes as a bare token, and as a payload, with all leaves in place.
 fn walk(catalog: &Catalog, mechanism: &str, token: &[u8], missing: u32) {
     let known = Known { mechanism: Word::from(mechanism).unwrap(), ..Known::default() };
     let body = catalog.plan("SaslToken", 0);
