@@ -21,7 +21,7 @@ pub(super) enum Way<'p> {
 /// The first four bytes choose message, version, the way of reading, and how many bytes are missing or what is known from
 /// outside.
 pub fn run(data: &[u8]) {
-    let Some((&[message, version, flags, missing], bytes)) = data.split_first_chunk() else { return };
+    let Some((&[message, version, flags, choice], bytes)) = data.split_first_chunk() else { return };
     let catalog = super::catalog();
     if flags & 4 != 0 {
         let names: Vec<_> = catalog.names().collect();
@@ -42,13 +42,13 @@ pub fn run(data: &[u8]) {
     let (side, sized) = (if flags & 1 == 0 { Side::Request } else { Side::Response }, flags & 2 == 0);
     let versions = catalog.api_versions(key, side);
     let version = i16::from(version) % (versions.last.max(0) + 3);
-    let missing = if flags & 8 == 0 { 0 } else { u32::from(missing) };
+    let missing = if flags & 8 == 0 { 0 } else { u32::from(choice) };
     let mut fit = match side {
         Side::Request => fit_request(catalog, key, version, bytes, sized, missing),
         Side::Response => fit_response(catalog, key, version, bytes, sized, missing),
     };
     if flags & 16 != 0 {
-        fit.reading.known = known(missing);
+        fit.reading.known = known(choice);
     }
     check(catalog, &Way::Message(fit.reading), bytes);
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::read::GzDecoder;
-use kafkascope::dissect::{Fault, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
+use kafkascope::dissect::{Fault, Known, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
 use kafkascope::encode::{self, Datum, Header, RecordBatch};
 use kafkascope::output::json::{JsonWriter, close_bracket};
 use kafkascope::protocol::{ApiKey, Catalog, Side};
