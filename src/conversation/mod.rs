@@ -13,7 +13,8 @@
 //!   connection's beginning was not captured, it is held only until later data comes.
 //! - **Holes**: the frame that a hole cuts is shown as far as it goes. Where its size tells, the stream goes on behind
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
-//! - **Topic ids**: which id is which topic is learnt from the messages that have both ([`TopicNames`]).
+//! - **Topic ids**: which id is which topic is learnt from the messages that have both, and from fetched records of the
+//!   metadata log ([`TopicNames`](crate::dissect::TopicNames)).
 //! - **What opaque bytes are** is told by other messages on the connection ([`Known`](crate::dissect::Known)): a SASL
 //!   token's mechanism by the handshake before it, a response's request in an envelope, a group's protocol type by the
 //!   request that joined it. After a hole among the requests, what was said before it is forgotten.
@@ -31,7 +32,6 @@ mod tracker;
 
 pub use message::{Exchange, Message, Subject};
 pub use session::Session;
-pub use topics::TopicNames;
 pub use tracker::{Conversations, Counters, MessageSink, Options};
 
 #[cfg(test)]

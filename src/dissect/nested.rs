@@ -1,5 +1,6 @@
 //! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
 
+use super::decoders::{Format, Formats};
 use super::fit::{RequestHead, fit_request, fit_response};
 use super::known::{Known, Word, word};
 use super::token::MAX_TOKEN;
@@ -11,8 +12,10 @@ use crate::wire::{self, Bytes};
 /// What was met that decides what comes behind it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Context {
-    /// The format of the records of the topic that was named last.
+    /// What the records of the topic are that was named last.
     pub(super) topic: Option<TopicFormat>,
+    /// The formats that the reader named for them.
+    formats: Formats,
     /// The group's protocol type.
     protocol_type: Word,
     /// Whether this is a message inside of a message.
@@ -24,6 +27,15 @@ impl Context {
     pub(super) fn of(known: &Known) -> Self {
         Self { protocol_type: known.protocol_type, ..Self::default() }
     }
+
+    /// The topic of the records that follow; `None` where its name is not known.
+    fn meet_topic(&mut self, name: Option<&[u8]>, opening: Opening<'_>) {
+        self.topic = name.and_then(|name| opening.catalog.topic_format(name));
+        self.formats = match (name, opening.decoders) {
+            (Some(name), Some(decoders)) => decoders.of(name),
+            _ => Formats::default(),
+        };
+    }
 }
 
 impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
@@ -32,8 +44,12 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     pub(super) fn special(&mut self, field: &'p Field, value: Value<'_>, at: Span, opening: Opening<'p>) -> bool {
         let catalog = opening.catalog;
         match (field.role, value) {
-            (Role::Topic, Value::String(name)) => self.context.topic = name.and_then(|name| catalog.topic_format(name)),
-            (Role::TopicId, Value::Uuid(id)) => self.context.topic = catalog.topic_id_format(id),
+            (Role::Topic, Value::String(name)) => self.context.meet_topic(name, opening),
+            (Role::TopicId, Value::Uuid(id)) => {
+                let name = opening.topics.and_then(|topics| topics.name(id));
+                self.context.meet_topic(name.map(str::as_bytes), opening);
+                self.context.topic = catalog.topic_id_format(id).or(self.context.topic);
+            }
             // Where the message does not say it, its request may have said it.
             (Role::ProtocolType, Value::String(name)) => {
                 self.context.protocol_type = name.map_or(self.known.protocol_type, word);
@@ -120,7 +136,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
 
     fn payload_members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
         self.prefix(input, plan)?;
-        self.content(input, plan)
+        self.described(input, plan)
     }
 
     /// The key of a record, opened where the topic or the batch says what it is. Gives the schema of the value.
@@ -133,7 +149,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         opening: Opening<'p>,
     ) -> ValueSchema<'p> {
         let catalog = opening.catalog;
-        let unopened = |walk: &mut Self| walk.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at);
+        let format = self.context.formats.key;
+        let unopened = |walk: &mut Self| walk.content(field, bytes, at, format);
         if is_control {
             let Some(plan) = catalog.plan("ControlRecordTypeSchema", 0) else { return ValueSchema::Unknown };
             self.nested(Place::Field(field), bytes, at, Content::Payload(plan));
@@ -182,6 +199,14 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         };
         match plan {
             Some(plan) => self.nested(Place::Field(field), bytes, at, Content::Payload(plan)),
+            None => self.content(field, bytes, at, self.context.formats.value),
+        }
+    }
+
+    /// Bytes that Kafka says nothing of, in the format that the reader named, if he did.
+    fn content(&mut self, field: &'p Field, bytes: &[u8], at: Span, format: Option<Format>) {
+        match format {
+            Some(format) => self.visitor.content(Place::Field(field), bytes, format, at),
             None => self.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at),
         }
     }

@@ -198,7 +198,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     pub(super) fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
         self.visitor.enter(Scope::Body(plan), input.offset());
-        if self.content(input, plan).is_err() {
+        if self.described(input, plan).is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.visitor.leave(Scope::Body(plan), input.offset());
@@ -224,7 +224,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     /// What a plan describes, behind its header or prefix.
-    pub(super) fn content(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+    pub(super) fn described(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
         if plan.kind == Kind::Token { self.token(input, plan) } else { self.members(input, plan, plan.top()) }
     }
 

@@ -15,8 +15,8 @@ use std::fmt::Write;
 use foldhash::{HashMap, HashMapExt};
 
 use super::units;
-use crate::conversation::{Message, TopicNames};
-use crate::dissect::{Fault, FaultKind, Opening, Part, Place, Scope, Span, Value, Visitor, dissect};
+use crate::conversation::Message;
+use crate::dissect::{Fault, FaultKind, Opening, Part, Place, Scope, Span, TopicNames, Value, Visitor, dissect};
 use crate::protocol::{Catalog, Field, Plan, Side};
 use crate::wire::WireErrorKind;
 use errors::{Errors, Mark, Role};

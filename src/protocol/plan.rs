@@ -21,6 +21,7 @@ pub struct Plan {
     fields: Vec<Field>,
     elements: Vec<Element>,
     names_topics: bool,
+    holds_records: bool,
 }
 
 /// A struct of a plan.
@@ -260,6 +261,12 @@ impl Plan {
         self.names_topics
     }
 
+    /// Whether it has a records field.
+    #[inline]
+    pub fn holds_records(&self) -> bool {
+        self.holds_records
+    }
+
     /// Whether bytes that could not be decoded may be secret: some field is, or all is a login.
     pub fn holds_secrets(&self) -> bool {
         let is_secret = |field: &Field| matches!(field.secret, Secret::Always | Secret::Unopened);
@@ -321,10 +328,13 @@ impl Plan {
                 fields: Vec::new(),
                 elements: Vec::new(),
                 names_topics: false,
+                holds_records: false,
             },
         };
         builder.structure(&schema.name, &schema.fields, &schema.name, 0);
         builder.plan.names_topics = builder.plan.structs.iter().any(|of| of.names_topic);
+        builder.plan.holds_records =
+            builder.plan.fields.iter().any(|field| matches!(field.ty, Type::Records | Type::CompactRecords));
         builder.plan
     }
 }
