@@ -7,7 +7,7 @@ pub type Word = arrayvec::ArrayString<32>;
 
 /// What a message's request, or what its connection has heard before, says of its opaque bytes. Only what was seen is
 /// known; what is not known stays at its default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Known {
     /// The SASL mechanism of the connection, by the last SaslHandshake request; empty where it is not known. Set for
     /// messages that carry its tokens.

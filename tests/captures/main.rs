@@ -18,6 +18,7 @@ mod json;
 mod listed;
 mod oracle;
 mod outside;
+mod places;
 mod real;
 mod request_log;
 mod streams;
