@@ -9,10 +9,7 @@ fn json(text: &str) -> String {
 
 #[test]
 fn json_is_shown_as_it_is_and_all_else_as_a_text() {
-    assert_eq!(
-        json(" {\"b\" : 1.795981056233E9,\r\n\"a\":[ true ,-0] }"),
-        r#"{"b":1.795981056233E9,"a":[true,-0]}"#
-    );
+    assert_eq!(json(" {\"b\" : 1.795981056233E9,\r\n\"a\":[ true ,-0] }"), r#"{"b":1.795981056233E9,"a":[true,-0]}"#);
     assert_eq!(json("\"\u{202e}\""), r#""\u202e""#);
     for text in [r#"{"a":1,"a":2}"#, "{\"a\":}", "{", "", "nul"] {
         assert_eq!(json(text), format!("text {text}"));
