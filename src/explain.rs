@@ -202,7 +202,9 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     }
     // Nothing takes it whole: a request that goes wrong on its way shows where.
     let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
-    let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
+    let may_be = !matches!(oddity, Oddity::Foreign(_));
+    let damaged = [true, false].iter().filter(|_| may_be).find(is_known);
+    let damaged = damaged.and_then(|sized| request(catalog, bytes, *sized));
     let unknown = || request(catalog, bytes, true).filter(|_| is_sized && is_named_request(catalog, bytes));
     let finding = damaged.or_else(unknown).map_or(Finding::Unknown, |(finding, _)| finding);
     let remark = match oddity {

@@ -176,7 +176,7 @@ pub(crate) enum ExplainFormat {
 /// Arguments of `layout`.
 #[derive(Debug, Args)]
 pub(crate) struct LayoutArgs {
-    /// The API's name (any case) or key
+    /// The API's name (any case) or key; or `RecordBatch`
     pub(crate) api: String,
     /// The version; the newest one if not given
     #[arg(long)]

@@ -223,7 +223,7 @@ fn payload_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, plan: &Pl
 
 /// The batches as `export` has them in a records field.
 fn records_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, bytes: &[u8]) {
-    out.extend_from_slice(format!("{{\"size\":{},\"records\":[", bytes.len()).as_bytes());
+    out.extend_from_slice(format!("{{\"schema\":\"record-batch\",\"size\":{},\"records\":[", bytes.len()).as_bytes());
     let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets).in_array();
     dissect_records(bytes, &mut writer);
     let faults = writer.into_faults();
