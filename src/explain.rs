@@ -269,7 +269,7 @@ fn has_size(catalog: &Catalog, bytes: &[u8]) -> bool {
         Ordering::Greater => true,
         Ordering::Less => false,
         // As a key and version, a size has the key 0, or is absurd.
-        Ordering::Equal => size_of_cut(bytes).is_some_and(|size| size <= usize::from(u16::MAX)),
+        Ordering::Equal => size_of_cut(bytes).is_some_and(|size| u16::try_from(size).is_ok()),
     }
 }
 

@@ -107,8 +107,8 @@ impl<'p> Describer<'_, 'p> {
         let ty = place.ty();
         let read = value_of(ty, bytes);
         if let (Some(format), Some(Value::Bytes(Some(content)))) = (self.tree.format_of(index), read) {
-            let (value, note) = display_decoded(content, format);
-            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note };
+            let (value, remark) = display_decoded(content, format);
+            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: remark };
         }
         let value = match read {
             Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
