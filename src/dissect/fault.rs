@@ -116,6 +116,18 @@ pub enum FaultKind {
         /// The batch's last offset delta.
         last: i32,
     },
+    /// A number that is no key of a field of Protocol Buffers.
+    FieldKey {
+        /// The number that was found.
+        key: u64,
+    },
+    /// A field of Protocol Buffers that may be there once is there again. The walk goes on; it stays raw.
+    FieldAgain {
+        /// The field's number.
+        number: u32,
+    },
+    /// More values than can be kept; the rest is left undecoded.
+    Overfull,
     /// Compressed bytes could not be inflated to their end. The walk goes on with what came out.
     Inflate {
         /// The codec.
@@ -164,6 +176,9 @@ impl Fault {
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
             FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
+            FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
+            FaultKind::FieldAgain { number } => format!("field {number} once"),
+            FaultKind::Overfull => "fewer values".to_owned(),
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
                 format!("a whole {} stream", codec.name())
@@ -203,6 +218,9 @@ impl Fault {
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
             FaultKind::Full { said, .. } => said.to_string(),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
+            FaultKind::FieldKey { key } => key.to_string(),
+            FaultKind::FieldAgain { .. } => "it again".to_owned(),
+            FaultKind::Overfull => "more".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
             FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
             FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
@@ -242,6 +260,9 @@ impl Fault {
             }
             FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
+            FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
+            FaultKind::FieldAgain { .. } => "two messages were written behind each other, or the bytes are shifted",
+            FaultKind::Overfull => "so many values would take too much memory; the rest is left out",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"
             }

@@ -9,7 +9,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// A codec, by its number in a batch's attributes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Codec(pub u8);
 
 impl Codec {

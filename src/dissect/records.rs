@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use super::inflate::{Codec, InflateError, inflate};
 use super::nested::ValueSchema;
+use super::primitive::primitive;
 use super::walk::{Halt, Step, Walk};
 use super::{FaultKind, Inflated, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Struct, TopicFormat, Type};
+use crate::protocol::{Element, Field, Plan, Struct, Type};
 use crate::wire::{self, Bytes, WireErrorKind};
 
 /// What is known of a batch, or of a message of the old formats, before its fields are walked.
@@ -88,6 +89,10 @@ impl BatchFacts {
         Codec::of(self.attributes)
     }
 
+    fn compression(self) -> Compression {
+        Compression { codec: self.codec(), magic: self.magic }
+    }
+
     /// Whether timestamps are those of the broker.
     pub fn is_log_append_time(self) -> bool {
         self.attributes & 0x8 != 0
@@ -107,6 +112,14 @@ impl BatchFacts {
     pub fn is_control(self) -> bool {
         self.magic >= 2 && self.attributes & 0x20 != 0
     }
+}
+
+/// How bytes were compressed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compression {
+    pub(super) codec: Codec,
+    /// The record format, on which it depends how a codec is used.
+    pub(super) magic: u8,
 }
 
 /// The plans of one format, taken apart.
@@ -324,7 +337,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if facts.codec() == Codec::NONE {
             return self.record_list(input, list);
         }
-        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+        self.inflated(input, facts.compression(), opening, |walk, inside| {
             if walk.record_list(inside, list).is_err() {
                 walk.rest(inside, Part::Undecoded);
             }
@@ -332,37 +345,37 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Inflates the input and lets `read` walk what comes out, which is a buffer of its own.
-    fn inflated(
+    pub(super) fn inflated(
         &mut self,
         input: &mut Bytes<'_>,
-        part: Part<'_>,
-        facts: BatchFacts,
+        compression: Compression,
         opening: Opening<'p>,
         read: impl FnOnce(&mut Self, &mut Bytes<'_>),
     ) -> Step {
         let (compressed, rest) = input.split(input.len());
         let at = self.span(compressed.offset(), rest);
         *input = rest;
+        let Compression { codec, magic } = compression;
         // An old message's value stands behind its length.
-        let skip = if facts.magic < 2 { 4 } else { 0 };
+        let skip = if magic < 2 { 4 } else { 0 };
         let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
-        self.visitor.part(part, at);
+        self.visitor.part(Part::Compressed(codec), at);
         let mut buffer = take_buffer();
         self.compressed_bytes = self.compressed_bytes.saturating_add(bytes.len() as u32);
         let limit = opening.limit(self.compressed_bytes);
         let left = limit.saturating_sub(self.inflated_bytes);
-        let result = inflate(facts.codec(), facts.magic, bytes, left, &mut buffer);
+        let result = inflate(codec, magic, bytes, left, &mut buffer);
         self.inflated_bytes += buffer.len() as u32;
         if let Err(error) = result {
             let error = if let InflateError::Limit(_) = error { InflateError::Limit(limit) } else { error };
-            let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
+            let kind = FaultKind::Inflate { codec, error, inflated: buffer.len() as u32 };
             self.fault("records", "bytes", at, kind);
         }
         if !buffer.is_empty() {
             self.buffers += 1;
             let scope = Scope::Inflated(Inflated {
                 buffer: self.buffers,
-                codec: facts.codec(),
+                codec,
                 compressed: bytes.len() as u32,
                 size: buffer.len() as u32,
             });
@@ -468,11 +481,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.sized(input, key_length, key, |walk, bytes, at| {
             schema = walk.record_key(key, bytes, at, facts.is_control(), list.opening);
         })?;
-        if let Some(TopicFormat::Metadata(module)) = self.context.topic
-            && !facts.is_control()
-        {
-            // Its records have no keys.
-            schema = ValueSchema::Metadata(module);
+        if !facts.is_control() {
+            schema = self.context.value_schema(schema);
         }
         self.sized(input, value_length, value, |walk, bytes, at| {
             walk.record_value(value, bytes, at, schema, list.opening);
@@ -613,16 +623,45 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if !is_compressed || nesting == Nesting::Inner {
             self.visitor.enter(Scope::OneRecord, input.offset());
             self.visitor.record(facts.base_offset, facts.base_timestamp);
-            let step = self
-                .value(input, layout.plan, Place::Field(key), true)
-                .and_then(|()| self.value(input, layout.plan, Place::Field(value), true));
+            let step = self.one_record(input, key, value, opening);
             self.visitor.leave(Scope::OneRecord, input.offset());
             return step;
         }
         self.value(input, layout.plan, Place::Field(key), true)?;
-        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+        self.inflated(input, facts.compression(), opening, |walk, inside| {
             walk.inner_messages(inside, layout, facts, opening);
         })
+    }
+
+    /// Key and value of an old message that is not compressed.
+    fn one_record(
+        &mut self,
+        input: &mut Bytes<'_>,
+        key: &'p Field,
+        value: &'p Field,
+        opening: Opening<'p>,
+    ) -> Step {
+        let mut schema = ValueSchema::Unknown;
+        self.bytes(input, key, |walk, bytes, at| schema = walk.record_key(key, bytes, at, false, opening))?;
+        let schema = self.context.value_schema(schema);
+        self.bytes(input, value, |walk, bytes, at| walk.record_value(value, bytes, at, schema, opening))
+    }
+
+    /// Bytes with their length in front, which `tell` tells, unless they are null.
+    fn bytes(
+        &mut self,
+        input: &mut Bytes<'_>,
+        field: &'p Field,
+        tell: impl FnOnce(&mut Self, &[u8], Span),
+    ) -> Step {
+        let (start, place) = (input.offset(), Place::Field(field));
+        let value = self.read(input, |bytes| primitive(field.ty, bytes), place)?;
+        let at = self.span(start, *input);
+        match value {
+            Value::Bytes(Some(bytes)) => tell(self, bytes, at),
+            _ => self.visitor.value(place, value, at),
+        }
+        Ok(())
     }
 
     /// The messages of a compressed set. In format 1 their offsets count from the beginning of the set, and the offset

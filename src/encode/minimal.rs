@@ -33,7 +33,8 @@ fn datum(plan: &Plan, ty: Type) -> Datum {
         | Type::Uint32
         | Type::Int64
         | Type::Varint
-        | Type::Varlong => Datum::Int(0),
+        | Type::Varlong
+        | Type::Protobuf(_) => Datum::Int(0),
         Type::Float64 => Datum::Float(0.0),
         Type::Uuid => Datum::Uuid([0; 16]),
         Type::String | Type::CompactString => Datum::String(Some(Vec::new())),

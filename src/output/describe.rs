@@ -125,6 +125,7 @@ impl<'p> Describer<'_, 'p> {
                 Some(label) => format!("{number} ({label})"),
                 None => self.with_label(place, number, number.to_string()),
             },
+            Value::Uint(number) => number.to_string(),
             Value::Bytes(Some(content)) if place.ty() == Type::Raw => display_content(content),
             Value::Bool(flag) => {
                 let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
@@ -215,7 +216,7 @@ impl<'p> Describer<'_, 'p> {
                 }
             }
             Part::Compressed(codec) => {
-                line("compressed", "bytes", &shown(bytes), &format!("records in {}", codec.name()))
+                line("compressed", "bytes", &shown(bytes), &format!("compressed with {}", codec.name()))
             }
             Part::Partial(_) => line(
                 "partial_batch",
@@ -233,6 +234,11 @@ impl<'p> Describer<'_, 'p> {
             }
             Part::Tag(tag) => line("tag", "uvarint", &tag.to_string(), "number of the tagged field that follows"),
             Part::TagSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the tagged field"),
+            Part::FieldKey { number, wire } => {
+                let note = format!("field {number}, {}", wire.word());
+                line("key", "uvarint", &(u64::from(number) << 3 | u64::from(wire.code())).to_string(), &note)
+            }
+            Part::FieldSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the field"),
             Part::UnknownTag(tag, _) => {
                 line(&format!("tag_{tag}"), "bytes", &shown(bytes), "a tagged field that the schema does not know")
             }
@@ -445,6 +451,7 @@ fn length_note(ty: Type, length: Option<usize>) -> String {
             format!("compact, len+1={}", length.map_or(0, |length| length + 1))
         }
         Type::String => plain("int16"),
+        Type::Protobuf(_) => plain("uvarint"),
         _ => plain("int32"),
     }
 }

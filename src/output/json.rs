@@ -3,8 +3,10 @@
 //! The shape is that of Apache Kafka's generated `JsonConverter` classes. What those do not print has a key that
 //! begins with `_`. Every entry is written with a comma behind it; the bracket that closes takes the last one's place.
 
+mod runs;
 mod text;
 
+use runs::join_runs;
 use text::escaped;
 pub use text::{base64, close_bracket, float, string, withheld};
 
@@ -31,6 +33,8 @@ pub struct JsonWriter<'w, 'p> {
     is_guarded: bool,
     /// Whether the payload that begins is the key of a control record.
     is_control: bool,
+    /// Whether the fields of the payload that begins come in any order.
+    is_unordered: bool,
     /// Of the batch that is being written.
     facts: Option<BatchFacts>,
 }
@@ -56,6 +60,10 @@ struct Level {
     first_start: usize,
     /// Whether some tagged field stands before another field in the schema, so that it must be moved there.
     misplaced: bool,
+    /// Whether fields come in any order, and elements of an array perhaps apart from each other.
+    unordered: bool,
+    /// Then: where its entries begin, behind `value_start`, each with its field's number; 0 for what is no field.
+    runs: Vec<(u32, u32)>,
     /// Entries of `_unknownTaggedFields`.
     unknown: Vec<u8>,
     undecoded: u32,
@@ -82,6 +90,13 @@ enum Topic {
     Pending(Option<[u8; 16]>),
     /// Its name.
     Named,
+}
+
+impl Level {
+    /// Notes that an entry begins.
+    fn begin_run(&mut self, number: Option<u32>, start: usize) {
+        self.runs.push((number.unwrap_or(0), (start - self.value_start) as u32));
+    }
 }
 
 impl Topic {
@@ -124,6 +139,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             faults: Vec::new(),
             is_guarded: false,
             is_control: false,
+            is_unordered: false,
             facts: None,
         }
     }
@@ -160,13 +176,24 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         let first_start = self.starts.len();
         let is_array = bracket == b'[';
         let misplaced = of.is_some_and(|of| of.misplaced);
+        let unordered = of.is_some_and(|of| of.unordered);
         let topic = of.map(Topic::of).unwrap_or_default();
-        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, topic, ..Level::default() });
+        self.levels.push(Level {
+            key_start,
+            value_start,
+            first_start,
+            misplaced,
+            unordered,
+            is_array,
+            topic,
+            ..Level::default()
+        });
     }
 
     /// Closes the innermost level and gives where its key and value begin.
     fn close(&mut self, bracket: u8) -> (usize, usize) {
         let Some(mut level) = self.levels.pop() else { return (0, 0) };
+        join_runs(self.out, level.value_start + 1, &level.runs);
         if !level.unknown.is_empty() {
             self.out.extend_from_slice(b"\"_unknownTaggedFields\":[");
             self.out.append(&mut level.unknown);
@@ -184,11 +211,12 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         let start = self.out.len();
         if let Place::Field(field) = place {
             self.out.extend_from_slice(field.json_key.as_bytes());
-            if let Some(level) = self.levels.last()
-                && level.misplaced
-                && field.tag.is_none()
-            {
-                self.starts.push((field.declared, start));
+            if let Some(level) = self.levels.last_mut() {
+                if level.misplaced && field.tag.is_none() {
+                    self.starts.push((field.declared, start));
+                } else if level.unordered {
+                    level.begin_run(field.tag, start);
+                }
             }
         }
         start
@@ -262,6 +290,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         let Some(level) = self.levels.last_mut() else { return };
         let is_array = level.is_array;
         level.undecoded += 1;
+        if level.unordered {
+            level.begin_run(None, self.out.len());
+        }
         if is_array {
             self.out.push(b'{');
         }
@@ -485,6 +516,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Scope::Payload(_, plan) => {
                 self.is_guarded |= plan.holds_secrets();
                 self.is_control = &*plan.name == "ControlRecordTypeSchema";
+                self.is_unordered = plan.top().unordered;
             }
             Scope::OneRecord => self.open_record(),
             Scope::Array(place, _, _) if is_message_set(place) => {
@@ -570,6 +602,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         self.open(start, b'{', None);
         if let Some(level) = self.levels.last_mut() {
             level.plain = Some((plain_start, start, bytes.len()));
+            level.unordered = self.is_unordered;
         }
     }
 
@@ -608,6 +641,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                     self.error_name(field, number);
                 }
             }
+            Value::Uint(number) => self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
             Value::Bool(flag) => self.out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Value::String(None) | Value::Bytes(None) | Value::Records(None) | Value::NullStruct => {
                 self.out.extend_from_slice(b"null");
@@ -661,6 +695,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             | Part::TaggedCount { .. }
             | Part::Tag(_)
             | Part::TagSize(_)
+            | Part::FieldKey { .. }
+            | Part::FieldSize(_)
             | Part::Prefix(..) => {}
         }
     }

@@ -13,7 +13,7 @@ use super::about::Glossary;
 use super::enumeration::Enumerations;
 use super::header::{request_header_version, response_header_version};
 use super::parse::{SchemaError, parse_schema};
-use super::payload::{Payload, Payloads, TopicFormat};
+use super::payload::{Payload, Payloads, Role, TopicFormat};
 use super::plan::Plan;
 use super::release::{Releases, Row};
 use super::schema::{Kind, Schema, TypeName, Versions};
@@ -345,6 +345,11 @@ impl Catalog {
         self.payloads.topic_id(id)
     }
 
+    /// What the bytes of a field may be, by its path; the first that applies and takes the bytes whole is meant.
+    pub fn payloads(&self, path: &str) -> &[Payload] {
+        self.payloads.field(path)
+    }
+
     /// The schema of a control record's value, by the type in its key.
     pub fn control_schema(&self, code: i16) -> Option<&'static str> {
         self.payloads.control(code)
@@ -388,8 +393,8 @@ impl FieldTraits for Catalog {
         self.secrets.fields.get(path).copied().unwrap_or_default()
     }
 
-    fn payload(&self, path: &str) -> Option<Payload> {
-        self.payloads.field(path)
+    fn role(&self, path: &str) -> Role {
+        self.payloads.role(path)
     }
 }
 

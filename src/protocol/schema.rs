@@ -91,6 +91,8 @@ pub enum Kind {
     CoordinatorValue,
     /// Something that Kafka has no schema file for: record batches.
     Layout,
+    /// A message of Protocol Buffers: `tag` is a field's number, and the types are those of their language.
+    Protobuf,
 }
 
 impl Kind {
@@ -105,6 +107,7 @@ impl Kind {
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
             Self::Layout => "layout",
+            Self::Protobuf => "protobuf",
         }
     }
 
@@ -119,6 +122,7 @@ impl Kind {
             Self::CoordinatorKey,
             Self::CoordinatorValue,
             Self::Layout,
+            Self::Protobuf,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -215,7 +219,7 @@ impl fmt::Display for TypeName {
 }
 
 /// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
-/// and bytes whose length stands in another field (`raw`).
+/// and bytes whose length stands in another field (`raw`); and those of Protocol Buffers that are no types of Kafka's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -234,11 +238,16 @@ pub enum Primitive {
     Varint,
     Varlong,
     Raw,
+    Double,
+    Fixed64,
+    Sfixed64,
+    Sint32,
+    Uint64,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -254,6 +263,11 @@ impl Primitive {
         Self::Varint,
         Self::Varlong,
         Self::Raw,
+        Self::Double,
+        Self::Fixed64,
+        Self::Sfixed64,
+        Self::Sint32,
+        Self::Uint64,
     ];
 
     /// The word that stands in schema files.
@@ -274,6 +288,11 @@ impl Primitive {
             Self::Varint => "varint",
             Self::Varlong => "varlong",
             Self::Raw => "raw",
+            Self::Double => "double",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed64 => "sfixed64",
+            Self::Sint32 => "sint32",
+            Self::Uint64 => "uint64",
         }
     }
 }
