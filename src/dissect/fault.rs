@@ -220,9 +220,8 @@ impl Fault {
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::FieldKey { key } => key.to_string(),
             FaultKind::FieldAgain { .. } => "it again".to_owned(),
-            FaultKind::Overfull => "more".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
-            FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
+            FaultKind::Overfull | FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
             FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
         }
     }

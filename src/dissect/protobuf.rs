@@ -23,7 +23,9 @@ pub enum WireType {
 impl WireType {
     /// The wire type of the three lowest bits of a key; groups, which are no longer used, have none.
     fn of(code: u64) -> Option<Self> {
-        [Self::Varint, Self::Fixed64, Self::Sized, Self::Fixed32].into_iter().find(|wire| u64::from(wire.code()) == code)
+        [Self::Varint, Self::Fixed64, Self::Sized, Self::Fixed32]
+            .into_iter()
+            .find(|wire| u64::from(wire.code()) == code)
     }
 
     /// The three lowest bits of a key.
@@ -177,14 +179,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Elements of an array, as far as they stand behind each other in the same form.
-    fn run(
-        &mut self,
-        input: &mut Bytes<'_>,
-        plan: &'p Plan,
-        field: &'p Field,
-        element: &'p Element,
-        key: Key,
-    ) -> Step {
+    fn run(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, field: &'p Field, element: &'p Element, key: Key) -> Step {
         let (start, place) = (input.offset(), Place::Field(field));
         let scope = Scope::Array(place, element, Some(count(*input, element, key)));
         self.visitor.enter(scope, start);

@@ -634,13 +634,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Key and value of an old message that is not compressed.
-    fn one_record(
-        &mut self,
-        input: &mut Bytes<'_>,
-        key: &'p Field,
-        value: &'p Field,
-        opening: Opening<'p>,
-    ) -> Step {
+    fn one_record(&mut self, input: &mut Bytes<'_>, key: &'p Field, value: &'p Field, opening: Opening<'p>) -> Step {
         let mut schema = ValueSchema::Unknown;
         self.bytes(input, key, |walk, bytes, at| schema = walk.record_key(key, bytes, at, false, opening))?;
         let schema = self.context.value_schema(schema);
@@ -648,12 +642,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Bytes with their length in front, which `tell` tells, unless they are null.
-    fn bytes(
-        &mut self,
-        input: &mut Bytes<'_>,
-        field: &'p Field,
-        tell: impl FnOnce(&mut Self, &[u8], Span),
-    ) -> Step {
+    fn bytes(&mut self, input: &mut Bytes<'_>, field: &'p Field, tell: impl FnOnce(&mut Self, &[u8], Span)) -> Step {
         let (start, place) = (input.offset(), Place::Field(field));
         let value = self.read(input, |bytes| primitive(field.ty, bytes), place)?;
         let at = self.span(start, *input);

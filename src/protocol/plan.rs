@@ -334,6 +334,7 @@ impl Plan {
     pub fn min_size(&self, ty: Type) -> u32 {
         match ty {
             Type::Raw => 0,
+            Type::Int64 | Type::Float64 | Type::Protobuf(Scalar::Double | Scalar::Fixed64 | Scalar::Sfixed64) => 8,
             Type::Bool
             | Type::Int8
             | Type::Varint
@@ -341,11 +342,10 @@ impl Plan {
             | Type::CompactString
             | Type::CompactBytes
             | Type::CompactRecords
-            | Type::CompactArray(_) => 1,
+            | Type::CompactArray(_)
+            | Type::Protobuf(_) => 1,
             Type::Int16 | Type::Uint16 | Type::String => 2,
             Type::Int32 | Type::Uint32 | Type::Bytes | Type::Records | Type::Array(_) => 4,
-            Type::Int64 | Type::Float64 | Type::Protobuf(Scalar::Double | Scalar::Fixed64 | Scalar::Sfixed64) => 8,
-            Type::Protobuf(_) => 1,
             Type::Uuid => 16,
             Type::Struct(id) => self.structure(id).min_size,
         }

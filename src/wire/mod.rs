@@ -212,13 +212,11 @@ pub fn length_compact(input: Bytes<'_>) -> Parsed<'_, Length> {
 #[inline]
 pub fn length_plain(input: Bytes<'_>) -> Parsed<'_, Length> {
     let (rest, length) = uvarlong(input)?;
-    match u32::try_from(length) {
-        Ok(length) => Ok((rest, Some(length))),
-        Err(_) => {
-            let length = i64::try_from(length).unwrap_or(i64::MAX);
-            failed(input, WireErrorKind::LengthTooLarge { length, available: rest.len() as u32 })
-        }
+    if let Ok(length) = u32::try_from(length) {
+        return Ok((rest, Some(length)));
     }
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    failed(input, WireErrorKind::LengthTooLarge { length, available: rest.len() as u32 })
 }
 
 #[inline]
