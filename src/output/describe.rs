@@ -125,7 +125,14 @@ impl<'p> Describer<'_, 'p> {
                 Some(label) => format!("{number} ({label})"),
                 None => self.with_label(place, number, number.to_string()),
             },
-            Value::Uint(number) => number.to_string(),
+            Value::Uint(number) => {
+                let is_time = place.field().is_some_and(|field| field.name.ends_with("UnixNano"));
+                let nanoseconds = i64::try_from(number).ok().filter(|nanoseconds| is_time && *nanoseconds > 0);
+                nanoseconds.map_or_else(
+                    || number.to_string(),
+                    |nanoseconds| format!("{number} ({})", Time::from_nanoseconds(nanoseconds)),
+                )
+            }
             Value::Bytes(Some(content)) if place.ty() == Type::Raw => display_content(content),
             Value::Bool(flag) => {
                 let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
