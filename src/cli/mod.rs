@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
-use crate::dissect::{Opening, is_unsafe};
+use crate::dissect::{Decoders, Opening, is_unsafe};
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -89,7 +89,16 @@ fn catalog(common: &Common) -> anyhow::Result<Catalog> {
 
 /// With what records are opened.
 fn opening<'p>(catalog: &'p Catalog, common: &Common) -> Opening<'p> {
-    Opening { catalog, max_inflate: common.max_inflate }
+    Opening { max_inflate: common.max_inflate, ..Opening::new(catalog) }
+}
+
+/// The formats that the reader named for topics.
+fn decoders(rules: &[String]) -> anyhow::Result<Decoders> {
+    let mut decoders = Decoders::default();
+    for rule in rules {
+        decoders.add(rule).with_context(|| format!("--decode {rule}"))?;
+    }
+    Ok(decoders)
 }
 
 /// Where results go: standard output or the file of `-o`, buffered.

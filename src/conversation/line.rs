@@ -4,6 +4,7 @@ use super::framer::{Framer, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
 use super::talk::{Call, Held, Pending, Talk, correlation_of};
+use super::topics::learn;
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
@@ -453,7 +454,7 @@ impl Line {
         // What was only guessed, or is not whole, teaches nothing.
         let is_told_what = told.fit.reading.side == Side::Request || pending.is_some();
         if is_told_what && frame.gap == 0 {
-            shared.topics.learn(&told.fit.reading, frame.bytes);
+            learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
         }
         let message = Message {
             index: shared.counters.messages,

@@ -2,9 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::TopicNames;
 use crate::capture::Time;
-use crate::dissect::Reading;
+use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
 use crate::stream::ConnectionId;
 

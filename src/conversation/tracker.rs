@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::{Line, Piece};
 use super::message::Message;
-use super::topics::TopicNames;
+use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 

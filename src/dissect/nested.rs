@@ -1,5 +1,6 @@
 //! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
 
+use super::decoders::{Format, Formats};
 use super::fit::{RequestHead, fit_request};
 use super::inflate::Codec;
 use super::records::Compression;
@@ -11,8 +12,10 @@ use crate::wire::{self, Bytes};
 /// What was met that decides what comes behind it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Context {
-    /// The format of the records of the topic that was named last.
-    pub(super) topic: Option<TopicFormat>,
+    /// What the records of the topic are that was named last.
+    topic: Option<TopicFormat>,
+    /// The formats that the reader named for them.
+    formats: Formats,
     /// The group's protocol type.
     protocol_type: Name,
     /// The group's assignor.
@@ -32,6 +35,15 @@ fn name_of(text: Option<&[u8]>) -> Name {
 }
 
 impl Context {
+    /// The topic of the records that follow; `None` where its name is not known.
+    fn meet_topic(&mut self, name: Option<&[u8]>, opening: Opening<'_>) {
+        self.topic = name.and_then(|name| opening.catalog.topic_format(name));
+        self.formats = match (name, opening.decoders) {
+            (Some(name), Some(decoders)) => decoders.of(name),
+            _ => Formats::default(),
+        };
+    }
+
     /// Whether what was said before a payload is what it asks for.
     fn meets(&self, condition: Condition) -> bool {
         match condition {
@@ -56,13 +68,17 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     pub(super) fn special(&mut self, field: &'p Field, value: Value<'_>, at: Span, opening: Opening<'p>) -> bool {
         let catalog = opening.catalog;
         match (field.role, value) {
-            (Role::Topic, Value::String(name)) => self.context.topic = name.and_then(|name| catalog.topic_format(name)),
-            (Role::TopicId, Value::Uuid(id)) => self.context.topic = catalog.topic_id_format(id),
+            (Role::Topic, Value::String(name)) => self.context.meet_topic(name, opening),
+            (Role::TopicId, Value::Uuid(id)) => {
+                let name = opening.topics.and_then(|topics| topics.name(id));
+                self.context.meet_topic(name.map(str::as_bytes), opening);
+                self.context.topic = catalog.topic_id_format(id).or(self.context.topic);
+            }
             (Role::ProtocolType, Value::String(name)) => self.context.protocol_type = name_of(name),
             (Role::Assignor, Value::String(name)) => self.context.assignor = name_of(name),
             (Role::Codec, Value::Int(code)) => self.context.codec = Codec(u8::try_from(code).unwrap_or(u8::MAX)),
             (Role::Payload, Value::Bytes(Some(bytes))) if !bytes.is_empty() => {
-                return self.content(field, bytes, opening).is_some_and(|content| {
+                return self.payload(field, bytes, opening).is_some_and(|content| {
                     self.nested(Place::Field(field), bytes, at, content, opening);
                     true
                 });
@@ -73,7 +89,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// What the bytes of a field are: the first schema that takes them whole, of several that may be meant.
-    fn content(&self, field: &'p Field, bytes: &[u8], opening: Opening<'p>) -> Option<Content<'p>> {
+    fn payload(&self, field: &'p Field, bytes: &[u8], opening: Opening<'p>) -> Option<Content<'p>> {
         let meant = opening.catalog.payloads(&field.path).iter();
         let meant = meant.filter(|payload| self.context.meets(payload.condition));
         let mut contents = meant.filter_map(|payload| self.content_of(*payload, bytes, opening.catalog));
@@ -157,7 +173,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         opening: Opening<'p>,
     ) -> ValueSchema<'p> {
         let catalog = opening.catalog;
-        let unopened = |walk: &mut Self| walk.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at);
+        let format = self.context.formats.key;
+        let unopened = |walk: &mut Self| walk.content(field, bytes, at, format);
         if is_control {
             let Some(plan) = catalog.plan("ControlRecordTypeSchema", 0) else { return ValueSchema::Unknown };
             self.nested(Place::Field(field), bytes, at, Content::Payload(plan), opening);
@@ -206,6 +223,14 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         };
         match plan {
             Some(plan) => self.nested(Place::Field(field), bytes, at, Content::Payload(plan), opening),
+            None => self.content(field, bytes, at, self.context.formats.value),
+        }
+    }
+
+    /// Bytes that Kafka says nothing of, in the format that the reader named, if he did.
+    fn content(&mut self, field: &'p Field, bytes: &[u8], at: Span, format: Option<Format>) {
+        match format {
+            Some(format) => self.visitor.content(Place::Field(field), bytes, format, at),
             None => self.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at),
         }
     }
