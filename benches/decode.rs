@@ -65,6 +65,7 @@ fn message(kind: Kind) -> (Vec<u8>, Message<'static, 'static>) {
         guessed: false,
         gap: 0,
         packets: &[1, 2, 3],
+        pieces: &[],
         stream_offset: 0,
         request: None,
         topics: &TOPICS,

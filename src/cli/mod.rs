@@ -31,13 +31,6 @@ pub(crate) enum End {
     Damaged,
 }
 
-impl End {
-    /// The graver of two.
-    fn or(self, other: Self) -> Self {
-        if self == Self::Damaged { self } else { other }
-    }
-}
-
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));

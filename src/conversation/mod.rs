@@ -26,6 +26,7 @@ mod talk;
 mod topics;
 mod tracker;
 
+pub use framer::Piece;
 pub use message::{Exchange, Message, Subject};
 pub use session::Session;
 pub use tracker::{Conversations, Counters, MessageSink, Options};

@@ -10,6 +10,7 @@ pub struct TopicNames {
     names: HashMap<TopicId, Box<str>>,
     /// Ids in the order in which they were first seen, to forget the oldest.
     order: VecDeque<TopicId>,
+    changes: u64,
 }
 
 /// The id of a topic (KIP-516).
@@ -27,7 +28,7 @@ const CLUSTER_METADATA: TopicId = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 impl TopicNames {
     /// No names yet.
     pub fn new() -> Self {
-        Self { names: HashMap::new(), order: VecDeque::new() }
+        Self { names: HashMap::new(), order: VecDeque::new(), changes: 0 }
     }
 
     /// The name of the topic with an id. It has no characters but letters, digits, `.`, `_` and `-`.
@@ -38,12 +39,28 @@ impl TopicNames {
         self.names.get(&id).map(|name| &**name)
     }
 
+    /// How many ids have a name.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether no id has a name.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// How often something was learnt: two copies that say the same of this are the same.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Learns a name, unless Kafka would not allow it.
     pub(crate) fn insert(&mut self, id: TopicId, name: &[u8]) {
         let Some(name) = topic_name(name) else { return };
         if id == NO_TOPIC || id == CLUSTER_METADATA || self.name(id) == Some(name) {
             return;
         }
+        self.changes += 1;
         if self.names.insert(id, name.into()).is_some() {
             return;
         }
