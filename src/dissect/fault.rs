@@ -1,6 +1,6 @@
 //! Places where the bytes are not what the plan expects.
 
-use super::{Codec, InflateError, Span};
+use super::{Codec, InflateError, Span, Word};
 use crate::wire::WireErrorKind;
 
 /// A fault: where, what was expected, what was found, why it may be.
@@ -128,6 +128,13 @@ pub enum FaultKind {
     },
     /// More values than can be kept; the rest is left undecoded.
     Overfull,
+    /// A token of a SASL mechanism is not written as the mechanism has it. What was found is not told: it may be a secret.
+    Token {
+        /// What was expected, in words.
+        expected: Word,
+        /// The bytes that are left.
+        available: u32,
+    },
     /// Compressed bytes could not be inflated to their end. The walk goes on with what came out.
     Inflate {
         /// The codec.
@@ -175,6 +182,7 @@ impl Fault {
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
             FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
+            FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
             FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
             FaultKind::FieldAgain { number } => format!("field {number} once"),
@@ -192,7 +200,9 @@ impl Fault {
     /// What was found.
     pub fn found(&self) -> String {
         match self.kind {
-            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) => "the end".to_owned(),
+            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) | FaultKind::Token { available: 0, .. } => {
+                "the end".to_owned()
+            }
             FaultKind::Wire(WireErrorKind::Short { available, .. }) => {
                 format!("{} and the end", count(i64::from(available), "byte"))
             }
@@ -217,6 +227,7 @@ impl Fault {
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
             FaultKind::Full { said, .. } => said.to_string(),
+            FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::FieldKey { key } => key.to_string(),
             FaultKind::FieldAgain { .. } => "it again".to_owned(),
@@ -258,6 +269,7 @@ impl Fault {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
             FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
+            FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
             FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
             FaultKind::FieldAgain { .. } => "two messages were written behind each other, or the bytes are shifted",

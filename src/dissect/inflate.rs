@@ -21,6 +21,11 @@ impl Codec {
         Self((attributes & 0x7).to_be_bytes()[1])
     }
 
+    /// Whether some release knows it.
+    pub(super) fn is_known(self) -> bool {
+        self.0 <= 4
+    }
+
     /// The name that Kafka's configurations use.
     pub fn name(self) -> &'static str {
         match self.0 {

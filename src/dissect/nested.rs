@@ -1,12 +1,14 @@
 //! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
 
 use super::decoders::{Format, Formats};
-use super::fit::{RequestHead, fit_request};
+use super::fit::{RequestHead, fit_request, fit_response};
 use super::inflate::Codec;
+use super::known::{Known, Word, word};
 use super::records::Compression;
+use super::token::MAX_TOKEN;
 use super::walk::{Step, Walk, dissect_payload};
 use super::{Deaf, Opening, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Catalog, Condition, Field, Kind, Payload, Plan, Prefix, Role, TopicFormat, Type};
+use crate::protocol::{Catalog, Condition, Field, Kind, Payload, Plan, Prefix, Role, Side, TopicFormat, Type};
 use crate::wire::{self, Bytes};
 
 /// What was met that decides what comes behind it.
@@ -17,24 +19,21 @@ pub(super) struct Context {
     /// The formats that the reader named for them.
     formats: Formats,
     /// The group's protocol type.
-    protocol_type: Name,
+    protocol_type: Word,
     /// The group's assignor.
-    assignor: Name,
+    assignor: Word,
     /// The codec of compressed bytes that follow.
     codec: Codec,
-    /// Whether this is a request inside of a request.
+    /// Whether this is a message inside of a message.
     in_envelope: bool,
 }
 
-/// A name that decides something; empty where it is none, or longer than all that rules know.
-type Name = arrayvec::ArrayString<32>;
-
-fn name_of(text: Option<&[u8]>) -> Name {
-    let text = text.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-    Name::from(text).unwrap_or_default()
-}
-
 impl Context {
+    /// What is known before the first byte.
+    pub(super) fn of(known: &Known) -> Self {
+        Self { protocol_type: known.protocol_type, assignor: known.protocol_name, ..Self::default() }
+    }
+
     /// The topic of the records that follow; `None` where its name is not known.
     fn meet_topic(&mut self, name: Option<&[u8]>, opening: Opening<'_>) {
         self.topic = name.and_then(|name| opening.catalog.topic_format(name));
@@ -74,8 +73,13 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 self.context.meet_topic(name.map(str::as_bytes), opening);
                 self.context.topic = catalog.topic_id_format(id).or(self.context.topic);
             }
-            (Role::ProtocolType, Value::String(name)) => self.context.protocol_type = name_of(name),
-            (Role::Assignor, Value::String(name)) => self.context.assignor = name_of(name),
+            // Where the message does not say it, its request may have said it.
+            (Role::ProtocolType, Value::String(name)) => {
+                self.context.protocol_type = name.map_or(self.known.protocol_type, word);
+            }
+            (Role::Assignor, Value::String(name)) => {
+                self.context.assignor = name.map_or(self.known.protocol_name, word);
+            }
             (Role::Codec, Value::Int(code)) => self.context.codec = Codec(u8::try_from(code).unwrap_or(u8::MAX)),
             (Role::Payload, Value::Bytes(Some(bytes))) if !bytes.is_empty() => {
                 return self.payload(field, bytes, opening).is_some_and(|content| {
@@ -100,18 +104,30 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     fn content_of(&self, payload: Payload, bytes: &[u8], catalog: &'p Catalog) -> Option<Content<'p>> {
-        if payload.schema == Payload::REQUEST {
-            // A request inside of a request is opened once: Kafka puts no envelope into an envelope, and JSON would have
+        match payload.schema {
+            // A message inside of a message is opened once: Kafka puts no envelope into an envelope, and JSON would have
             // the same bytes again and again.
-            let head = RequestHead::read(bytes).filter(|_| !self.context.in_envelope)?;
-            let reading = fit_request(catalog, head.key, head.version, bytes, false, 0).reading;
-            return Some(Content::Request(reading.header?, reading.body?));
+            Payload::REQUEST | Payload::RESPONSE if self.context.in_envelope => None,
+            Payload::REQUEST => {
+                let head = RequestHead::read(bytes)?;
+                let reading = fit_request(catalog, head.key, head.version, bytes, false, 0).reading;
+                Some(Content::Message(Side::Request, reading.header?, reading.body?))
+            }
+            Payload::RESPONSE => {
+                let (key, version) = self.known.enveloped?;
+                let reading = fit_response(catalog, key, version, bytes, false, 0).reading;
+                Some(Content::Message(Side::Response, reading.header?, reading.body?))
+            }
+            // Of a bare token all must be there: only its frame says where it ends.
+            Payload::TOKEN if !self.complete || bytes.len() > MAX_TOKEN => None,
+            Payload::TOKEN => catalog.token_plan(&self.known.mechanism, bytes).map(Content::Payload),
+            schema if payload.is_compressed && self.context.codec != Codec::NONE => {
+                let plan = catalog.plan(schema, catalog.versions(schema).last)?;
+                // Of a codec that is not known nothing can be told.
+                Some(Content::Compressed(plan, self.context.codec)).filter(|_| self.context.codec.is_known())
+            }
+            schema => plan_in_front(catalog, schema, bytes).map(Content::Payload),
         }
-        if payload.is_compressed && self.context.codec != Codec::NONE {
-            let plan = catalog.plan(payload.schema, catalog.versions(payload.schema).last)?;
-            return Some(Content::Compressed(plan, self.context.codec));
-        }
-        plan_in_front(catalog, payload.schema, bytes).map(Content::Payload)
     }
 
     /// Walks bytes that lie in a field, with the field's length in front where that is a part of the field.
@@ -128,7 +144,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let mut inside = Bytes::at(bytes, start);
         let complete = std::mem::replace(&mut self.complete, true);
         let outer = self.context;
-        let in_envelope = outer.in_envelope || matches!(content, Content::Request(..));
+        let in_envelope = outer.in_envelope || matches!(content, Content::Message(..));
+        let is_request = self.is_request;
         // What a group's member sends is read with its assignor.
         self.context = Context { in_envelope, assignor: outer.assignor, ..Context::default() };
         if self.push(place, start).is_ok() {
@@ -142,8 +159,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                         }
                     })
                 }
-                Content::Request(header, body) => {
-                    let step = self.header(&mut inside, crate::protocol::Side::Request, header);
+                Content::Message(side, header, body) => {
+                    self.is_request = side == Side::Request;
+                    let step = self.header(&mut inside, side, header);
                     step.map(|()| self.body(&mut inside, body))
                 }
             };
@@ -154,13 +172,14 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         self.rest(&mut inside, Part::Undecoded);
         self.context = outer;
+        self.is_request = is_request;
         self.complete = complete;
         self.visitor.leave(Scope::Payload(place, name), inside.offset());
     }
 
     fn payload_members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
         self.prefix(input, plan)?;
-        self.members(input, plan, plan.top())
+        self.described(input, plan)
     }
 
     /// The key of a record, opened where the topic or the batch says what it is. Gives the schema of the value.
@@ -244,14 +263,15 @@ const NEWEST_MAGIC: u8 = 2;
 enum Content<'p> {
     Payload(&'p Plan),
     Compressed(&'p Plan, Codec),
-    Request(&'p Plan, &'p Plan),
+    /// A whole request or response: header and body.
+    Message(Side, &'p Plan, &'p Plan),
 }
 
 impl<'p> Content<'p> {
     /// The plan that gives the payload its name.
     fn plan(self) -> &'p Plan {
         match self {
-            Self::Payload(plan) | Self::Compressed(plan, _) | Self::Request(_, plan) => plan,
+            Self::Payload(plan) | Self::Compressed(plan, _) | Self::Message(_, _, plan) => plan,
         }
     }
 
@@ -259,7 +279,7 @@ impl<'p> Content<'p> {
     fn takes(self, bytes: &[u8]) -> bool {
         match self {
             Self::Payload(plan) => dissect_payload(plan, bytes, &mut Deaf).is_exact(),
-            Self::Compressed(..) | Self::Request(..) => true,
+            Self::Compressed(..) | Self::Message(..) => true,
         }
     }
 }

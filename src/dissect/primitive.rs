@@ -1,8 +1,10 @@
 //! How the bytes of one primitive value are read: for the walk, and again when a node is shown.
 
+use nom::Err;
+
 use super::Value;
 use crate::protocol::{Scalar, Type};
-use crate::wire::{self, Bytes, Parsed};
+use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// Reads a value that is neither a struct nor an array; those have no value of their own and read as a null struct.
 #[allow(clippy::inline_always, reason = "its result goes through memory otherwise, which costs a third of a walk")]
@@ -31,6 +33,10 @@ pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
         Type::Varlong => map(wire::varlong(input), Value::Int),
         Type::Raw => map(wire::take(input, input.len()), |bytes| Value::Bytes(Some(bytes))),
         Type::Protobuf(scalar) => protobuf(scalar, input),
+        Type::Text | Type::SaslName | Type::Json | Type::Jwt => {
+            map(wire::take(input, input.len()), |text| Value::String(Some(text)))
+        }
+        Type::Decimal => decimal(input),
         Type::Struct(_) | Type::Array(_) | Type::CompactArray(_) => Ok((input, Value::NullStruct)),
     }
 }
@@ -55,6 +61,16 @@ fn protobuf(scalar: Scalar, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
         Scalar::Double => fixed(|raw| Value::Float(f64::from_bits(raw))),
         Scalar::String => sized().map(|(rest, bytes)| (rest, Value::String(bytes))),
         Scalar::Bytes => sized().map(|(rest, bytes)| (rest, Value::Bytes(bytes))),
+    }
+}
+
+/// Digits up to the end.
+fn decimal(input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
+    let (_, rest) = input.split(input.len());
+    let digits = str::from_utf8(input.as_slice()).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match digits.and_then(|digits| digits.parse().ok()) {
+        Some(number) => Ok((rest, Value::Int(number))),
+        None => Err(Err::Error(WireError { offset: input.offset(), kind: WireErrorKind::Other })),
     }
 }
 

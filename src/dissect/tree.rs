@@ -218,6 +218,7 @@ impl Part<'_> {
             Self::FieldKey { number, wire } => Part::FieldKey { number, wire },
             Self::FieldSize(size) => Part::FieldSize(size),
             Self::Prefix(name, value) => Part::Prefix(name, value),
+            Self::Mark(_) => Part::Mark(&[]),
         }
     }
 }

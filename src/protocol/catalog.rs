@@ -141,7 +141,11 @@ impl Catalog {
         }
         for (name, text) in LAYOUTS {
             let layer = Layer::new(format!("schemas/layouts/{name}.json"), Cow::Borrowed(text));
-            catalog.add(name, Kind::Layout, None, None, layer);
+            // What has a line in the table is a message like others, only that Kafka writes it by hand.
+            match rows.get(name) {
+                Some(row) => catalog.add(name, row.kind, row.api_key, Some(row.module.clone()), layer),
+                None => catalog.add(name, Kind::Layout, None, None, layer),
+            }
         }
         catalog.releases = releases;
         catalog
@@ -239,6 +243,11 @@ impl Catalog {
         let has = |layer: &&Layer| layer.schema().is_some_and(|schema| schema.valid.contains(version));
         let layer = entry.layers.iter().find(has).or_else(|| entry.layers.first())?;
         Some((&layer.file, &layer.text))
+    }
+
+    /// Whether Kafka has a schema file for a message, and does not write it by hand.
+    pub fn has_schema_file(name: &str) -> bool {
+        LAYOUTS.iter().all(|(layout, _)| *layout != name)
     }
 
     /// Whether a folder of the reader's own says something of a message.
@@ -353,6 +362,11 @@ impl Catalog {
     /// The schema of a control record's value, by the type in its key.
     pub fn control_schema(&self, code: i16) -> Option<&'static str> {
         self.payloads.control(code)
+    }
+
+    /// The plan of a token of a SASL mechanism; `None` where the mechanism is not known, or does not say such a thing.
+    pub fn token_plan(&self, mechanism: &str, token: &[u8]) -> Option<&Plan> {
+        self.plan(self.payloads.token(mechanism, token)?, 0)
     }
 
     /// Whether a configuration's name is that of a secret.
@@ -474,7 +488,7 @@ struct Secrets {
 }
 
 impl Secrets {
-    /// Lines of a path and `always` or `configuration`, or of a part of a name and `name`.
+    /// Lines of a path and `always`, `configuration` or `unopened`, or of a part of a name and `name`.
     fn parse(text: &'static str) -> Self {
         let mut secrets = Self::default();
         let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
@@ -482,6 +496,7 @@ impl Secrets {
             match when {
                 "name" => secrets.names.push(subject),
                 "configuration" => drop(secrets.fields.insert(subject, Secret::Configuration)),
+                "unopened" => drop(secrets.fields.insert(subject, Secret::Unopened)),
                 _ => drop(secrets.fields.insert(subject, Secret::Always)),
             }
         }

@@ -93,6 +93,8 @@ pub enum Kind {
     Layout,
     /// A message of Protocol Buffers: `tag` is a field's number, and the types are those of their language.
     Protobuf,
+    /// A token of a SASL mechanism: texts with marks between them.
+    Token,
 }
 
 impl Kind {
@@ -108,6 +110,7 @@ impl Kind {
             Self::CoordinatorValue => "coordinator-value",
             Self::Layout => "layout",
             Self::Protobuf => "protobuf",
+            Self::Token => "token",
         }
     }
 
@@ -123,6 +126,7 @@ impl Kind {
             Self::CoordinatorValue,
             Self::Layout,
             Self::Protobuf,
+            Self::Token,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -171,6 +175,8 @@ pub struct SchemaField {
     pub json: Option<Box<str>>,
     /// In layouts: whether JSON leaves it out, because what it says is worked into other fields.
     pub hidden: bool,
+    /// In tokens: the text that stands in front of the value.
+    pub prefix: Option<Box<str>>,
     /// The fields of the struct that the field's type names, where it is described here.
     pub fields: Vec<SchemaField>,
 }
@@ -219,7 +225,9 @@ impl fmt::Display for TypeName {
 }
 
 /// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
-/// and bytes whose length stands in another field (`raw`); and those of Protocol Buffers that are no types of Kafka's.
+/// and bytes whose length stands in another field (`raw`); in tokens, text (`text`), a name with escapes (`saslname`, RFC
+/// 5802), digits (`decimal`), JSON (`json`) and a part of a JWT, which is JSON in base64url (`jwt`, RFC 7519); and those of
+/// Protocol Buffers that are no types of Kafka's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -243,11 +251,16 @@ pub enum Primitive {
     Sfixed64,
     Sint32,
     Uint64,
+    Text,
+    SaslName,
+    Decimal,
+    Json,
+    Jwt,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 25] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -268,6 +281,11 @@ impl Primitive {
         Self::Sfixed64,
         Self::Sint32,
         Self::Uint64,
+        Self::Text,
+        Self::SaslName,
+        Self::Decimal,
+        Self::Json,
+        Self::Jwt,
     ];
 
     /// The word that stands in schema files.
@@ -293,6 +311,11 @@ impl Primitive {
             Self::Sfixed64 => "sfixed64",
             Self::Sint32 => "sint32",
             Self::Uint64 => "uint64",
+            Self::Text => "text",
+            Self::SaslName => "saslname",
+            Self::Decimal => "decimal",
+            Self::Json => "json",
+            Self::Jwt => "jwt",
         }
     }
 }
