@@ -22,16 +22,56 @@ pub(super) trait Printer<'p> {
     }
 
     /// Appends what is to be printed of a message; nothing, if it is not wanted.
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>);
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>);
 
     /// Appends what is to be printed of a packet's comment.
-    fn comment(&mut self, out: &mut Vec<u8>, text: &str) {
+    fn comment(&mut self, out: &mut Out, text: &str) {
         let _ = (out, text);
     }
 
     /// Whether no further message is wanted.
     fn is_done(&self) -> bool {
         false
+    }
+}
+
+/// What printers append to.
+pub(super) struct Out {
+    /// What is written when the message is printed.
+    pub(super) buffer: Vec<u8>,
+    /// Where it goes then; what is large may go there sooner.
+    pub(super) results: Results,
+}
+
+/// Where results go: standard output or a file.
+pub(super) struct Results {
+    to: Box<dyn Write>,
+    /// A write that failed: nothing is written after it.
+    failed: Option<io::Error>,
+    /// Bytes written.
+    written: u64,
+}
+
+impl Results {
+    /// Whether so many bytes should not wait for what comes behind them.
+    pub(super) fn is_worth_writing(&self, length: usize) -> bool {
+        const LARGE: usize = 1 << 16;
+        length > LARGE
+    }
+
+    /// Writes, unless writing has failed before.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() && self.failed.is_none() {
+            self.failed = self.to.write_all(bytes).err();
+            self.written += bytes.len() as u64;
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.to.flush(),
+        }
     }
 }
 
@@ -51,10 +91,11 @@ pub(super) fn read<'p, P: Printer<'p>>(
     }
     let output = Output {
         printer,
-        out: super::output(common)?,
-        buffer: Vec::new(),
+        out: Out {
+            buffer: Vec::new(),
+            results: Results { to: super::output(common)?, failed: None, written: 0 },
+        },
         left: input.count.unwrap_or(u64::MAX),
-        failed: None,
         tls: 0,
         foreign: 0,
     };
@@ -81,7 +122,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
         }
     }
     session.finish();
-    session.sink().finish()?;
+    session.sink().out.results.finish()?;
     if !common.quiet {
         summary(&mut session);
     }
@@ -91,11 +132,8 @@ pub(super) fn read<'p, P: Printer<'p>>(
 /// Where messages go: through the printer to the output.
 struct Output<P> {
     printer: P,
-    out: Box<dyn Write>,
-    buffer: Vec<u8>,
+    out: Out,
     left: u64,
-    /// A write that failed: nothing is written after it.
-    failed: Option<io::Error>,
     /// Connections in TLS.
     tls: u64,
     /// Connections that are something else than Kafka.
@@ -104,23 +142,14 @@ struct Output<P> {
 
 impl<P> Output<P> {
     fn write(&mut self) {
-        if !self.buffer.is_empty() && self.failed.is_none() {
-            self.failed = self.out.write_all(&self.buffer).err();
-        }
-        self.buffer.clear();
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.out.flush(),
-        }
+        self.out.results.write(&self.out.buffer);
+        self.out.buffer.clear();
     }
 }
 
 impl<'p, P: Printer<'p>> Output<P> {
     fn wants_more(&self) -> bool {
-        self.left > 0 && self.failed.is_none() && !self.printer.is_done()
+        self.left > 0 && self.out.results.failed.is_none() && !self.printer.is_done()
     }
 }
 
@@ -129,14 +158,15 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
         if !self.wants_more() {
             return;
         }
-        self.printer.print(&mut self.buffer, message);
-        self.left -= u64::from(!self.buffer.is_empty());
+        let before = self.out.results.written;
+        self.printer.print(&mut self.out, message);
         self.write();
+        self.left -= u64::from(self.out.results.written > before);
     }
 
     fn comment(&mut self, _: u64, text: &str) {
         if self.wants_more() {
-            self.printer.comment(&mut self.buffer, text);
+            self.printer.comment(&mut self.out, text);
             self.write();
         }
     }

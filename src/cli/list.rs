@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use super::End;
 use super::args::{Common, ListArgs};
-use super::input::{self, Printer};
+use super::input::{self, Out, Printer};
 use crate::capture::Time;
 use crate::conversation::Message;
 use crate::output::list::{ListOptions, ListWriter};
@@ -29,11 +29,11 @@ impl<'p> Printer<'p> for ListWriter<'p> {
         self.start(time);
     }
 
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        self.message(out, message);
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) {
+        self.message(&mut out.buffer, message);
     }
 
-    fn comment(&mut self, out: &mut Vec<u8>, text: &str) {
-        self.comment(out, text);
+    fn comment(&mut self, out: &mut Out, text: &str) {
+        self.comment(&mut out.buffer, text);
     }
 }

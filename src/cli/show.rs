@@ -2,12 +2,12 @@
 
 use super::End;
 use super::args::{Common, ShowArgs};
-use super::input::{self, Printer};
+use super::input::{self, Out, Printer};
 use crate::conversation::Message;
 use crate::dissect::{Opening, Tree, dissect};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
-use crate::output::tree_text::{TreeOptions, write_tree};
+use crate::output::tree_text::{TreeOptions, write_tree_by_line};
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
@@ -32,7 +32,7 @@ struct TreePrinter<'p> {
 }
 
 impl<'p> Printer<'p> for TreePrinter<'p> {
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) {
         self.last = Some(message.index);
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
             return;
@@ -51,9 +51,14 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         };
         let mut text = String::new();
         heading(&mut text, message);
-        write_tree(&mut text, &describer, self.options);
+        write_tree_by_line(&mut text, &describer, self.options, |text| {
+            if out.results.is_worth_writing(text.len()) {
+                out.results.write(text.as_bytes());
+                text.clear();
+            }
+        });
         text.push('\n');
-        out.extend_from_slice(text.as_bytes());
+        out.buffer.extend_from_slice(text.as_bytes());
     }
 
     fn is_done(&self) -> bool {

@@ -267,7 +267,8 @@ pub trait Visitor<'p> {
         let _ = (offset, timestamp);
     }
 
-    /// Whether it can take no more records: then the rest of a batch is left undecoded, with a fault that says so.
+    /// Whether it can take no more: then further elements, tagged fields and records are left undecoded, with a fault that
+    /// says so.
     #[inline]
     fn is_full(&self) -> bool {
         false

@@ -225,6 +225,11 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
         for index in 0.. {
             let bytes = input.as_slice();
+            if self.visitor.is_full() && !input.is_empty() {
+                let at = Span { buffer: self.buffer, start: input.offset(), len: input.len() as u32 };
+                self.fault("records", "bytes", at, FaultKind::Full { what: "batch", read: index });
+                return;
+            }
             let (Some(&magic), Some(length)) = (bytes.get(MAGIC), bytes.get(8..).and_then(<[u8]>::first_chunk)) else {
                 self.partial(input);
                 return;
@@ -392,15 +397,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             let (mut found, mut broken) = (0, 0);
             while step.is_ok() && found < said && !input.is_empty() && broken < MOST_BROKEN {
                 if self.visitor.is_full() {
-                    let kind = FaultKind::Full { read: found, said };
-                    self.place_fault(Place::Field(field), self.span(start, *input), kind);
-                    step = Err(Halt);
                     break;
                 }
                 step = self.record(input, found, list).map(|is_whole| broken += u32::from(!is_whole));
                 found += 1;
             }
             self.trail.pop();
+            if step.is_ok() && found < said && !input.is_empty() && self.visitor.is_full() {
+                step = Err(self.full(Place::Field(field), "record", found, *input));
+            }
             // When not all could be inflated, that was told already.
             let is_short = found < said && (self.complete || !input.is_empty());
             if step.is_ok() && (is_short || !input.is_empty() || list.count < 0) {
@@ -490,8 +495,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let scope = Scope::Array(Place::Field(headers), header.element, Some(count));
         self.push(Place::Field(headers), input.offset())?;
         self.visitor.enter(scope, input.offset());
-        let step = (0..count).try_for_each(|index| self.header_of_record(input, index, header));
+        let (mut step, mut index) = (Ok(()), 0);
+        while step.is_ok() && index < count && !self.visitor.is_full() {
+            step = self.header_of_record(input, index, header);
+            index += 1;
+        }
         self.trail.pop();
+        if step.is_ok() && index < count {
+            step = Err(self.full(Place::Field(headers), "header", index, *input));
+        }
         self.visitor.leave(scope, input.offset());
         step
     }
@@ -638,7 +650,13 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let Some(field) = layout.plan.untagged(layout.plan.top()).first() else { return };
         let scope = Scope::Array(Place::Field(field), layout.batch, Some(count));
         self.visitor.enter(scope, input.offset());
+        let mut is_full = false;
         for index in 0..count {
+            is_full = self.visitor.is_full();
+            if is_full {
+                self.full(Place::Field(field), "message", index, *input);
+                break;
+            }
             let total = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
             let total = usize::try_from(total).map_or(0, |total| total + PREFIX);
             let (mut message, rest) = input.split(total);
@@ -655,7 +673,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         self.visitor.leave(scope, input.offset());
         // When not all could be inflated, that was told already.
-        if !input.is_empty() && self.complete {
+        if !input.is_empty() && self.complete && !is_full {
             let length = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
             let available = input.len().saturating_sub(PREFIX) as u32;
             let kind = WireErrorKind::LengthTooLarge { length: length.into(), available };

@@ -35,7 +35,7 @@ pub struct JsonWriter<'w, 'p> {
     facts: Option<BatchFacts>,
 }
 
-/// Bytes of a line after which it takes no more records: a bomb of tiny records would make lines of a gigabyte.
+/// Bytes of a line after which it takes no more: millions of tiny elements would make lines of gigabytes.
 const MAX_LINE: usize = 192 << 20;
 
 /// Room that one writer leaves to the next, so that a message costs no allocation.
@@ -546,8 +546,10 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         Some(self.opening)
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
-        self.out.len() > MAX_LINE
+        // Unknown tagged fields wait for the end of their struct.
+        self.out.len() + self.levels.last().map_or(0, |level| level.unknown.len()) > MAX_LINE
     }
 
     fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {

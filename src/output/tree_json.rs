@@ -19,8 +19,9 @@ impl<'p> TreeJsonWriter<'p> {
         Self { opening, show_secrets }
     }
 
-    /// Appends the line of a message, with its newline.
-    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    /// Appends the line of a message, with its newline. After each node `after_node` may take what is there but for the
+    /// last byte, because the text of a large tree is larger than the tree.
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) {
         let mut tree = Tree::opened(self.opening);
         dissect(&message.reading, message.frame, &mut tree);
         let title = title(self.opening.catalog, message);
@@ -36,7 +37,7 @@ impl<'p> TreeJsonWriter<'p> {
         out.push(b'{');
         ndjson::envelope(out, self.opening.catalog, message);
         out.extend_from_slice(b"\"tree\":");
-        write_nodes(out, &describer);
+        write_nodes_by_node(out, &describer, after_node);
         out.push(b',');
         ndjson::faults(out, tree.faults());
         close_bracket(out, b'}');
@@ -46,6 +47,15 @@ impl<'p> TreeJsonWriter<'p> {
 
 /// Appends the root node with all that is below it.
 pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
+    write_nodes_by_node(out, describer, |_| {});
+}
+
+/// The same; `after_node` may take what is there but for the last byte, whose place a bracket may take.
+fn write_nodes_by_node(
+    out: &mut Vec<u8>,
+    describer: &Describer<'_, '_>,
+    mut after_node: impl FnMut(&mut Vec<u8>),
+) {
     // Where the nodes end that are open.
     let mut ends: Vec<usize> = Vec::new();
     for (index, node) in describer.tree.nodes().iter().enumerate() {
@@ -56,6 +66,7 @@ pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
         }
         write_node(out, describer, index);
         ends.push(index + node.descendants as usize);
+        after_node(out);
     }
     for _ in ends {
         close_bracket(out, b']');

@@ -17,6 +17,16 @@ pub const NOTE_WIDTH: usize = 75;
 
 /// Appends the tree to `out`, each line ended by a newline.
 pub fn write_tree(out: &mut String, describer: &Describer<'_, '_>, options: TreeOptions) {
+    write_tree_by_line(out, describer, options, |_| {});
+}
+
+/// The same; `after_line` may take what is there, because the text of a large tree is larger than the tree.
+pub fn write_tree_by_line(
+    out: &mut String,
+    describer: &Describer<'_, '_>,
+    options: TreeOptions,
+    mut after_line: impl FnMut(&mut String),
+) {
     let nodes = describer.tree.nodes();
     // For each depth: whether the node there is the last child of its parent.
     let mut last: Vec<bool> = Vec::new();
@@ -32,6 +42,7 @@ pub fn write_tree(out: &mut String, describer: &Describer<'_, '_>, options: Tree
         }
         write_line(out, describer, index, options);
         out.push('\n');
+        after_line(out);
     }
 }
 
