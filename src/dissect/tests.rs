@@ -500,3 +500,9 @@ fn headers_of_a_record_fill_a_tree() {
     assert_eq!(full.path, "topicData[0].partitionData[0].records[0].records[0].headers");
     assert!(full.expected().ends_with("headers"));
 }
+
+/// Millions of nodes are held at a time.
+#[test]
+fn nodes_are_small() {
+    assert!(size_of::<Node<'_>>() <= 64);
+}

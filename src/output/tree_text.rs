@@ -63,7 +63,11 @@ pub fn write_line(out: &mut String, describer: &Describer<'_, '_>, index: usize,
     write_span(out, node.span);
     if !line.note.is_empty() {
         out.push(' ');
-        out.push_str(&if options.verbose { line.note } else { cut(line.note) });
+        let shown = if options.verbose { &line.note } else { shortened(&line.note) };
+        out.push_str(shown);
+        if shown.len() < line.note.len() {
+            out.push_str("...");
+        }
     }
 }
 
@@ -76,11 +80,11 @@ pub fn write_span(out: &mut String, span: Span) {
     };
 }
 
-fn cut(note: String) -> String {
-    match note.char_indices().nth(NOTE_WIDTH) {
-        Some((end, _)) => format!("{}...", note.get(..end).unwrap_or_default()),
-        None => note,
-    }
+/// As much of a note as is printed.
+fn shortened(note: &str) -> &str {
+    // No character takes less than a byte.
+    let end = if note.len() > NOTE_WIDTH { note.char_indices().nth(NOTE_WIDTH) } else { None };
+    end.and_then(|(end, _)| note.get(..end)).unwrap_or(note)
 }
 
 fn is_last_child(describer: &Describer<'_, '_>, index: usize) -> bool {
