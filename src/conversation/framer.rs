@@ -18,6 +18,21 @@ pub(super) struct Framer {
     pub(super) needed: usize,
     /// Whether the next frame's beginning is guessed.
     pub(super) guessed: bool,
+    /// The frame that is being skipped, to be told when its last byte has come.
+    pub(super) cut: Option<Box<CutFrame>>,
+}
+
+/// A frame with a hole in it.
+#[derive(Debug)]
+pub(super) struct CutFrame {
+    /// The bytes before the first hole.
+    pub(super) bytes: Vec<u8>,
+    /// The place of the first one in the stream.
+    pub(super) start: u64,
+    /// The length of the whole frame.
+    pub(super) length: u64,
+    /// How many of its bytes are known to be missing.
+    pub(super) missing: u64,
 }
 
 /// Where in a stream the next byte is.
@@ -69,8 +84,9 @@ impl Framer {
         self.pieces.binary_search_by_key(&at, |piece| piece.start).is_ok()
     }
 
-    /// Forgets the pieces that lie before a place in the stream.
+    /// Forgets the pieces that lie before a place in the stream and are of no frame that is still to be told.
     pub(super) fn forget_before(&mut self, at: u64) {
+        let at = self.cut.as_ref().map_or(at, |cut| cut.start.min(at));
         let done = self.pieces.partition_point(|piece| piece.end <= at);
         self.pieces.drain(..done);
     }

@@ -1,6 +1,6 @@
 //! One Kafka connection: two streams cut into frames, and what is said in them.
 
-use super::framer::{Framer, State};
+use super::framer::{CutFrame, Framer, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
 use super::talk::{Call, Held, Pending, Talk, correlation_of};
@@ -32,12 +32,22 @@ pub(super) struct Line {
 /// A frame that was cut out of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Frame<'b> {
+    /// What is there, up to the first hole.
     bytes: &'b [u8],
-    /// Bytes that the capture lacks at its end.
+    /// The length of the whole.
+    length: u64,
+    /// How many of its bytes the capture lacks.
     gap: u64,
     stream_offset: u64,
     time: Time,
     guessed: bool,
+}
+
+impl Frame<'_> {
+    /// Bytes from the first hole to the end: those that the capture lacks, and those behind them.
+    fn missing(&self) -> u32 {
+        u32::try_from(self.length.saturating_sub(self.bytes.len() as u64)).unwrap_or(u32::MAX)
+    }
 }
 
 /// Data pieces of its connection for which a response is held until its request comes.
@@ -172,6 +182,9 @@ impl Line {
                     let step = left.min(rest.len() as u64);
                     framer.state = if step == left { State::Framed } else { State::Skipping(left - step) };
                     at += step as usize;
+                    if step == left {
+                        self.cut_frame(shared, side);
+                    }
                 }
                 State::Framed => {
                     let Some(length) = frame_size(rest) else {
@@ -187,7 +200,7 @@ impl Line {
                         framer.needed = length as usize + 4;
                         return at;
                     };
-                    self.frame(shared, side, frame, start + at as u64, 0);
+                    self.frame(shared, side, frame, start + at as u64, (frame.len() as u64, 0));
                     at += frame.len();
                 }
                 State::Lost => {
@@ -258,17 +271,24 @@ impl Line {
             State::Skipping(left) => Some(left),
             State::Framed => {
                 let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
-                length.map(|length| u64::from(length) + 4 - kept.len() as u64)
+                length.map(|length| {
+                    let (length, there) = (u64::from(length) + 4, kept.len() as u64);
+                    framer.cut = Some(Box::new(CutFrame { bytes: kept, start, length, missing: 0 }));
+                    length - there
+                })
             }
             State::Lost => None,
         };
+        if let (Some(left), Some(cut)) = (left, &mut framer.cut) {
+            cut.missing += left.min(gap.missing);
+        }
         framer.state = match left.and_then(|left| left.checked_sub(gap.missing)) {
             Some(0) => State::Framed,
             Some(behind) => State::Skipping(behind),
             None => State::Lost,
         };
-        if let Some(left) = left.filter(|_| !kept.is_empty()) {
-            self.frame(shared, side, &kept, start, left);
+        if !matches!(framer.state, State::Skipping(_)) {
+            self.cut_frame(shared, side);
         }
         let framer = self.framer(side);
         let start = framer.start;
@@ -284,30 +304,43 @@ impl Line {
                 self.take(shared, side, &[], 0);
             }
             let framer = self.framer(side);
+            if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
+                cut.missing += left;
+                self.cut_frame(shared, side);
+            }
+            let framer = self.framer(side);
             let kept = std::mem::take(&mut framer.buffer);
             let (start, state) = (framer.start, framer.state);
             let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
             if let Some(length) = length.filter(|_| state == State::Framed && kept.len() >= 8) {
-                let left = (u64::from(length) + 4).saturating_sub(kept.len() as u64);
-                self.frame(shared, side, &kept, start, left);
+                let length = u64::from(length) + 4;
+                self.frame(shared, side, &kept, start, (length, length.saturating_sub(kept.len() as u64)));
             }
         }
         self.release(shared, None);
     }
 
+    /// The frame with a hole in it that was being skipped.
+    fn cut_frame<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
+        if let Some(cut) = self.framer(side).cut.take() {
+            self.frame(shared, side, &cut.bytes, cut.start, (cut.length, cut.missing));
+        }
+    }
+
+    /// Tells a frame of which the first bytes are there; its whole length, and how many bytes of it the capture lacks.
     fn frame<'p, S: MessageSink<'p>>(
         &mut self,
         shared: &mut Shared<'p, S>,
         side: Side,
         bytes: &[u8],
         stream_offset: u64,
-        gap: u64,
+        (length, gap): (u64, u64),
     ) {
         let framer = self.framer(side);
         let guessed = std::mem::take(&mut framer.guessed);
-        let time = framer.origins(stream_offset, stream_offset + bytes.len() as u64, &mut shared.packets);
+        let time = framer.origins(stream_offset, stream_offset + length, &mut shared.packets);
         shared.counters.cut += u64::from(gap > 0);
-        let frame = Frame { bytes, gap, stream_offset, time, guessed };
+        let frame = Frame { bytes, length, gap, stream_offset, time, guessed };
         match side {
             Side::Request => self.request(shared, frame),
             Side::Response => self.response(shared, frame),
@@ -319,7 +352,7 @@ impl Line {
             self.talk.tokens =
                 judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
-                let index = self.tell(shared, frame, &token(Side::Request, frame.gap), None);
+                let index = self.tell(shared, frame, &token(Side::Request, frame.missing()), None);
                 self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None });
                 return;
             }
@@ -327,12 +360,12 @@ impl Line {
         let Some(head) = RequestHead::read(frame.bytes.get(4..).unwrap_or_default()) else {
             // The head itself is cut or broken: its plan says where.
             let header = shared.catalog.header(Side::Request, 1);
-            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.gap as u32 };
+            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.missing() };
             let subject = Subject::Api { key: None, version: None, correlation: None };
             self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
             return;
         };
-        let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
+        let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.missing());
         let subject =
             Subject::Api { key: Some(head.key), version: Some(head.version), correlation: Some(head.correlation) };
         let index = self.tell(shared, frame, &Told { subject, fit, client_id: head.client_id }, None);
@@ -365,6 +398,7 @@ impl Line {
             time: frame.time,
             stream_offset: frame.stream_offset,
             guessed: frame.guessed,
+            length: frame.length,
             gap: frame.gap,
             age: 0,
         });
@@ -394,6 +428,7 @@ impl Line {
             shared.packets.clone_from(&held.packets);
             let frame = Frame {
                 bytes: &held.frame,
+                length: held.length,
                 gap: held.gap,
                 stream_offset: held.stream_offset,
                 time: held.time,
@@ -409,10 +444,10 @@ impl Line {
     /// A response whose request is known.
     fn answer<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
         let Call::Api { key, version, correlation } = pending.call else {
-            self.tell(shared, frame, &token(Side::Response, frame.gap), Some(pending));
+            self.tell(shared, frame, &token(Side::Response, frame.missing()), Some(pending));
             return;
         };
-        let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
+        let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.missing());
         // The fallback of ApiVersions is of version 0, whatever was asked.
         let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
         let subject = Subject::Api { key: Some(key), version: Some(version), correlation: Some(correlation) };
@@ -423,7 +458,7 @@ impl Line {
     fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         shared.counters.unmatched += 1;
         if self.talk.tokens {
-            self.tell(shared, frame, &token(Side::Response, frame.gap), None);
+            self.tell(shared, frame, &token(Side::Response, frame.missing()), None);
             return;
         }
         let may_guess = frame.gap == 0 && frame.bytes.len() <= MAX_GUESS;
@@ -434,7 +469,7 @@ impl Line {
         let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
         let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
         let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
-        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing: frame.gap as u32 };
+        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing: frame.missing() };
         let version = plan.map(|plan| plan.version);
         let subject = Subject::Api { key, version, correlation: correlation_of(frame.bytes) };
         let frame = Frame { guessed: frame.guessed || plan.is_some(), ..frame };
@@ -486,8 +521,8 @@ struct Told<'a, 'p> {
     client_id: Option<&'a [u8]>,
 }
 
-fn token<'p>(side: Side, gap: u64) -> Told<'static, 'p> {
-    let reading = Reading { side, header: None, body: None, sized: true, missing: gap as u32 };
+fn token<'p>(side: Side, missing: u32) -> Told<'static, 'p> {
+    let reading = Reading { side, header: None, body: None, sized: true, missing };
     Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
 }
 

@@ -11,7 +11,7 @@
 //! - **Responses** come in the order of their requests. One that comes before its request, as captures of several
 //!   queues show it, is held for 64 pieces of data of its connection or 1 s; after that its request counts as not seen. Where the
 //!   connection's beginning was not captured, it is held only until later data comes.
-//! - **Holes**: the frame that a hole cuts is shown as far as it goes. Where its size tells, the stream goes on behind
+//! - **Holes**: the frame that a hole cuts is shown as far as it goes, once its last byte has come. Where its size tells, the stream goes on behind
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
 //! - **Topic ids**: which id is which topic is learnt from the messages that have both ([`TopicNames`]).
 //! - **Bare tokens** follow a SaslHandshake of version 0, up to the first frame that a known request takes whole.

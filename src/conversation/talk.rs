@@ -44,6 +44,7 @@ pub(super) struct Held {
     pub(super) time: Time,
     pub(super) stream_offset: u64,
     pub(super) guessed: bool,
+    pub(super) length: u64,
     pub(super) gap: u64,
     /// Pieces of data that the connection has had since.
     pub(super) age: u32,
