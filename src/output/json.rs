@@ -56,8 +56,9 @@ struct Level {
     first_start: usize,
     /// Whether some tagged field stands before another field in the schema, so that it must be moved there.
     misplaced: bool,
-    /// Entries of `_unknownTaggedFields`.
-    unknown: Vec<u8>,
+    /// Entries of what is written behind all others: `_unknownTaggedFields` of a struct; of an array, the bytes of its
+    /// texts that are not UTF-8.
+    aside: Vec<u8>,
     undecoded: u32,
     /// Whether its entries have no keys.
     is_array: bool,
@@ -167,9 +168,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     /// Closes the innermost level and gives where its key and value begin.
     fn close(&mut self, bracket: u8) -> (usize, usize) {
         let Some(mut level) = self.levels.pop() else { return (0, 0) };
-        if !level.unknown.is_empty() {
+        if !level.aside.is_empty() && !level.is_array {
             self.out.extend_from_slice(b"\"_unknownTaggedFields\":[");
-            self.out.append(&mut level.unknown);
+            self.out.append(&mut level.aside);
             close_bracket(self.out, b']');
             self.out.push(b',');
         }
@@ -234,13 +235,46 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         if let Some(level) = self.levels.last_mut() {
             level.last_text = (start, self.out.len());
         }
-        if !valid && let Place::Field(field) = place {
-            // The text above has replacement characters; here is what it really was.
-            self.out.extend_from_slice(b",\"_");
-            self.out.extend_from_slice(field.key().as_bytes());
-            self.out.extend_from_slice(b"Base64\":");
-            base64(self.out, text);
+        if valid {
+            return;
         }
+        // The text above has replacement characters; here is what it really was.
+        match place {
+            Place::Field(field) => {
+                self.base64_key(field);
+                base64(self.out, text);
+            }
+            Place::Element(_, index) => {
+                let Some(level) = self.levels.last_mut() else { return };
+                level.aside.extend_from_slice(b"{\"index\":");
+                level.aside.extend_from_slice(itoa::Buffer::new().format(index).as_bytes());
+                level.aside.extend_from_slice(b",\"value\":");
+                base64(&mut level.aside, text);
+                level.aside.extend_from_slice(b"},");
+            }
+        }
+    }
+
+    /// The key of what a field's text really was.
+    fn base64_key(&mut self, field: &Field) {
+        self.out.extend_from_slice(b",\"_");
+        self.out.extend_from_slice(field.key().as_bytes());
+        self.out.extend_from_slice(b"Base64\":");
+    }
+
+    /// Closes an array, with the texts in it that are not UTF-8 behind it.
+    fn close_array(&mut self, place: Place<'_>) {
+        let mut texts = self.levels.last_mut().map(|level| std::mem::take(&mut level.aside)).unwrap_or_default();
+        let (key_start, value_start) = self.close(b']');
+        if !texts.is_empty()
+            && let Place::Field(field) = place
+        {
+            self.base64_key(field);
+            self.out.push(b'[');
+            self.out.append(&mut texts);
+            close_bracket(self.out, b']');
+        }
+        self.finish_entry(place, key_start, value_start);
     }
 
     fn withheld(&self, place: Place<'_>) -> bool {
@@ -530,10 +564,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                     self.out.push(b',');
                 }
             }
-            Scope::Array(place, _, Some(_)) => {
-                let (key_start, value_start) = self.close(b']');
-                self.finish_entry(place, key_start, value_start);
-            }
+            Scope::Array(place, _, Some(_)) => self.close_array(place),
             Scope::Array(place, _, None) => {
                 let level = self.levels.pop().unwrap_or_default();
                 self.finish_entry(place, level.key_start, level.value_start);
@@ -548,8 +579,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        // Unknown tagged fields wait for the end of their struct.
-        self.out.len() + self.levels.last().map_or(0, |level| level.unknown.len()) > MAX_LINE
+        self.out.len() + self.levels.last().map_or(0, |level| level.aside.len()) > MAX_LINE
     }
 
     fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
@@ -642,15 +672,15 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Part::UnknownTag(tag, bytes) => {
                 let is_guarded = self.is_guarded && !self.show_secrets;
                 let Some(level) = self.levels.last_mut() else { return };
-                level.unknown.extend_from_slice(b"{\"tag\":");
-                level.unknown.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
-                level.unknown.extend_from_slice(b",\"value\":");
+                level.aside.extend_from_slice(b"{\"tag\":");
+                level.aside.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
+                level.aside.extend_from_slice(b",\"value\":");
                 if is_guarded {
-                    withheld(&mut level.unknown, bytes.len());
+                    withheld(&mut level.aside, bytes.len());
                 } else {
-                    base64(&mut level.unknown, bytes);
+                    base64(&mut level.aside, bytes);
                 }
-                level.unknown.extend_from_slice(b"},");
+                level.aside.extend_from_slice(b"},");
             }
             Part::Undecoded(bytes) => self.rest(b"\"_undecoded", bytes),
             Part::Partial(bytes) => self.rest(b"\"_partial", bytes),

@@ -111,7 +111,12 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     optional(out, b",\"correlationId\":", message.correlation().map(i64::from));
     out.extend_from_slice(b",\"clientId\":");
     match message.client_id {
-        Some(client_id) => drop(string(out, client_id)),
+        Some(client_id) => {
+            if !string(out, client_id) {
+                out.extend_from_slice(b",\"_clientIdBase64\":");
+                base64(out, client_id);
+            }
+        }
         None => out.extend_from_slice(b"null"),
     }
     out.push(b',');

@@ -115,7 +115,12 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             Some(Value::Bool(flag)) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Some(Value::Float(value)) => float(out, value),
             Some(Value::Uuid(uuid)) => drop(string(out, uuid_text(uuid).as_bytes())),
-            Some(Value::String(Some(text))) => drop(string(out, text)),
+            Some(Value::String(Some(text))) => {
+                if !string(out, text) {
+                    out.extend_from_slice(b",\"valueBase64\":");
+                    base64(out, text);
+                }
+            }
             Some(Value::Bytes(Some(bytes)) | Value::Records(Some(bytes))) => base64(out, bytes),
             _ => out.extend_from_slice(b"null"),
         },
