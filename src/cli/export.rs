@@ -26,13 +26,13 @@ pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
 }
 
 impl<'p> Printer<'p> for NdjsonWriter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) {
-        self.message(&mut out.buffer, message);
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+        self.message(&mut out.buffer, message)
     }
 }
 
 impl<'p> Printer<'p> for TreeJsonWriter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
         let Out { buffer, results } = out;
         self.message(buffer, message, |buffer| {
             if results.is_worth_writing(buffer.len())
@@ -42,6 +42,6 @@ impl<'p> Printer<'p> for TreeJsonWriter<'p> {
                 buffer.clear();
                 buffer.push(last);
             }
-        });
+        })
     }
 }

@@ -21,8 +21,9 @@ pub(super) trait Printer<'p> {
         let _ = time;
     }
 
-    /// Appends what is to be printed of a message; nothing, if it is not wanted.
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>);
+    /// Appends what is to be printed of a message; nothing, if it is not wanted. Whether it has faults of its own, not
+    /// those of the capture.
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool;
 
     /// Appends what is to be printed of a packet's comment.
     fn comment(&mut self, out: &mut Out, text: &str) {
@@ -32,6 +33,11 @@ pub(super) trait Printer<'p> {
     /// Whether no further message is wanted.
     fn is_done(&self) -> bool {
         false
+    }
+
+    /// Looks back when all messages were printed.
+    fn finish(&self) -> anyhow::Result<()> {
+        Ok(())
     }
 }
 
@@ -93,9 +99,14 @@ pub(super) fn read<'p, P: Printer<'p>>(
         printer,
         out: Out {
             buffer: Vec::new(),
-            results: Results { to: super::output(common)?, failed: None, written: 0 },
+            results: Results {
+                to: super::output(common, sources.iter().map(|source| source.path))?,
+                failed: None,
+                written: 0,
+            },
         },
         left: input.count.unwrap_or(u64::MAX),
+        faulty: 0,
         tls: 0,
         foreign: 0,
     };
@@ -126,6 +137,10 @@ pub(super) fn read<'p, P: Printer<'p>>(
     if !common.quiet {
         summary(&mut session);
     }
+    let output = session.sink();
+    if output.left > 0 {
+        output.printer.finish()?;
+    }
     Ok(end)
 }
 
@@ -134,6 +149,8 @@ struct Output<P> {
     printer: P,
     out: Out,
     left: u64,
+    /// Messages with faults.
+    faulty: u64,
     /// Connections in TLS.
     tls: u64,
     /// Connections that are something else than Kafka.
@@ -159,7 +176,7 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
             return;
         }
         let before = self.out.results.written;
-        self.printer.print(&mut self.out, message);
+        self.faulty += u64::from(self.printer.print(&mut self.out, message));
         self.write();
         self.left -= u64::from(self.out.results.written > before);
     }
@@ -214,13 +231,14 @@ fn open(path: &Path) -> anyhow::Result<CaptureReader<Box<dyn Read>>> {
 
 fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
-    let (tls, foreign) = (session.sink().tls, session.sink().foreign);
+    let Output { faulty, tls, foreign, .. } = *session.sink();
     let nothing = u64::from(counters.messages == 0);
     let notes = [
         (nothing, "no Kafka messages found".to_owned()),
         (nothing * foreign, counted(foreign, "connection of something else", "connections of something else")),
         (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
+        (faulty, counted(faulty, "message with faults", "messages with faults")),
         (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
         (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
         (

@@ -41,7 +41,7 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
             }
         }
     }
-    let mut out = super::output(common)?;
+    let mut out = super::output(common, [])?;
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(End::Done)

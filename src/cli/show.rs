@@ -1,10 +1,12 @@
 //! `kafkascope show`: annotated trees.
 
+use anyhow::bail;
+
 use super::End;
 use super::args::{Common, ShowArgs};
 use super::input::{self, Out, Printer};
 use crate::conversation::Message;
-use crate::dissect::{Opening, Tree, dissect};
+use crate::dissect::{Opening, Tree, dissect, has_faults};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
 use crate::output::tree_text::{TreeOptions, write_tree_by_line};
@@ -32,10 +34,10 @@ struct TreePrinter<'p> {
 }
 
 impl<'p> Printer<'p> for TreePrinter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
         self.last = Some(message.index);
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
-            return;
+            return false;
         }
         let mut tree = Tree::opened(self.opening);
         dissect(&message.reading, message.frame, &mut tree);
@@ -59,9 +61,21 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         });
         text.push('\n');
         out.buffer.extend_from_slice(text.as_bytes());
+        has_faults(tree.faults())
     }
 
     fn is_done(&self) -> bool {
         self.wanted.iter().max().is_some_and(|last| self.last >= Some(*last))
+    }
+
+    fn finish(&self) -> anyhow::Result<()> {
+        let last = self.last.unwrap_or(0);
+        let is_there = |number: &u64| (1..=last).contains(number);
+        let lacking: Vec<String> = self.wanted.iter().filter(|number| !is_there(number)).map(u64::to_string).collect();
+        if !lacking.is_empty() {
+            let messages = if last == 1 { "message" } else { "messages" };
+            bail!("there is no message {}: the capture has {last} {messages}, numbered from 1", lacking.join(", "));
+        }
+        Ok(())
     }
 }

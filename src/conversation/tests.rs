@@ -146,13 +146,8 @@ fn a_hole_that_goes_to_the_end_or_beyond_it() {
             wire.send(Direction::Forward, &vec![0xff; behind]);
         }
         let all = wire.told();
-        let cut = Told {
-            correlation: Some(2),
-            bytes: (there, 121, missing),
-            packets: packets.to_vec(),
-            time,
-            latency: None,
-        };
+        let cut =
+            Told { correlation: Some(2), bytes: (there, 121, missing), packets: packets.to_vec(), time, latency: None };
         assert_eq!(all[1..], [cut], "{there} {lost} {behind}");
     }
 }

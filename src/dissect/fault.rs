@@ -127,6 +127,11 @@ pub enum FaultKind {
     },
 }
 
+/// Whether some of the faults are the message's own, and not only that the capture lacks a part of it.
+pub fn has_faults(faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| !matches!(fault.kind, FaultKind::Lost { .. }))
+}
+
 impl Fault {
     /// What was expected.
     pub fn expected(&self) -> String {

@@ -15,7 +15,7 @@ mod text;
 mod tree;
 mod walk;
 
-pub use fault::{Fault, FaultKind};
+pub use fault::{Fault, FaultKind, has_faults};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
 pub use nested::plan_in_front;

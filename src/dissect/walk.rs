@@ -322,7 +322,11 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
                     index += 1;
                 }
                 self.trail.pop();
-                if step.is_ok() && index < count_or_none { Err(self.full(place, "element", index, *input)) } else { step }
+                if step.is_ok() && index < count_or_none {
+                    Err(self.full(place, "element", index, *input))
+                } else {
+                    step
+                }
             })
         } else {
             let kind = FaultKind::TooManyElements {

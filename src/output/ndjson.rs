@@ -7,7 +7,7 @@ use itoa::Buffer;
 use super::json::{self, JsonScratch, JsonWriter, base64, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
-use crate::dissect::{Fault, Opening, Reading, dissect};
+use crate::dissect::{Fault, Opening, Reading, dissect, has_faults};
 use crate::protocol::{ApiKey, Catalog, Side};
 
 /// Writes messages as lines of JSON.
@@ -24,8 +24,9 @@ impl<'p> NdjsonWriter<'p> {
         Self { opening, show_secrets, scratch: JsonScratch::default() }
     }
 
-    /// Appends the line of a message, with its newline.
-    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    /// Appends the line of a message, with its newline, and says whether it has faults of its own.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> bool {
+        let mut is_faulty = false;
         out.push(b'{');
         envelope(out, self.opening.catalog, message);
         if message.subject == Subject::SaslToken {
@@ -38,9 +39,11 @@ impl<'p> NdjsonWriter<'p> {
             dissect(&message.reading, message.frame, &mut writer);
             let found = writer.finish(&mut self.scratch);
             faults(out, &found);
+            is_faulty = has_faults(&found);
         }
         json::close_bracket(out, b'}');
         out.push(b'\n');
+        is_faulty
     }
 
     /// A bare token: its bytes, which are secret.

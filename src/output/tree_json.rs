@@ -4,7 +4,7 @@ use super::describe::{Describer, title};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
-use crate::dissect::{Opening, Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
+use crate::dissect::{Opening, Part, Scope, Tree, Value, What, dissect, has_faults, uuid_text, value_of};
 
 /// Writes messages as trees of JSON nodes.
 #[derive(Debug)]
@@ -19,9 +19,9 @@ impl<'p> TreeJsonWriter<'p> {
         Self { opening, show_secrets }
     }
 
-    /// Appends the line of a message, with its newline. After each node `after_node` may take what is there but for the
+    /// Appends the line of a message, with its newline, and says whether it has faults of its own. After each node `after_node` may take what is there but for the
     /// last byte, because the text of a large tree is larger than the tree.
-    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) {
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) -> bool {
         let mut tree = Tree::opened(self.opening);
         dissect(&message.reading, message.frame, &mut tree);
         let title = title(self.opening.catalog, message);
@@ -42,6 +42,7 @@ impl<'p> TreeJsonWriter<'p> {
         ndjson::faults(out, tree.faults());
         close_bracket(out, b'}');
         out.push(b'\n');
+        has_faults(tree.faults())
     }
 }
 
@@ -51,11 +52,7 @@ pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
 }
 
 /// The same; `after_node` may take what is there but for the last byte, whose place a bracket may take.
-fn write_nodes_by_node(
-    out: &mut Vec<u8>,
-    describer: &Describer<'_, '_>,
-    mut after_node: impl FnMut(&mut Vec<u8>),
-) {
+fn write_nodes_by_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, mut after_node: impl FnMut(&mut Vec<u8>)) {
     // Where the nodes end that are open.
     let mut ends: Vec<usize> = Vec::new();
     for (index, node) in describer.tree.nodes().iter().enumerate() {
