@@ -35,7 +35,7 @@ impl<'p> Printer<'p> for TreeJsonWriter<'p> {
     fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
         let Out { buffer, results } = out;
         self.message(buffer, message, |buffer| {
-            if results.is_worth_writing(buffer.len())
+            if buffer.len() > input::LARGE
                 && let Some(last) = buffer.pop()
             {
                 results.write(buffer);

@@ -49,6 +49,9 @@ pub(super) struct Out {
     pub(super) results: Results,
 }
 
+/// Bytes that need not wait for what comes behind them.
+pub(super) const LARGE: usize = 1 << 16;
+
 /// Where results go: standard output or a file.
 pub(super) struct Results {
     to: Box<dyn Write>,
@@ -59,12 +62,6 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Whether so many bytes should not wait for what comes behind them.
-    pub(super) fn is_worth_writing(&self, length: usize) -> bool {
-        const LARGE: usize = 1 << 16;
-        length > LARGE
-    }
-
     /// Writes, unless writing has failed before.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() && self.failed.is_none() {

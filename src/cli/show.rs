@@ -54,7 +54,7 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         let mut text = String::new();
         heading(&mut text, message);
         write_tree_by_line(&mut text, &describer, self.options, |text| {
-            if out.results.is_worth_writing(text.len()) {
+            if text.len() > input::LARGE {
                 out.results.write(text.as_bytes());
                 text.clear();
             }

@@ -124,11 +124,13 @@ fn a_hole_is_as_large_as_what_is_missing() {
     assert_eq!(wire.told(), expected);
 }
 
+/// Bytes that are there, the hole behind them, bytes behind it: what is missing, the packets, the time.
+type Case = (usize, usize, usize, u64, &'static [u64], i64);
+
 #[test]
 fn a_hole_that_goes_to_the_end_or_beyond_it() {
     let catalog = Catalog::builtin();
-    // Bytes that are there, the hole behind them, bytes behind it: what is missing, the packets, the time.
-    let cases: [(usize, usize, usize, u64, &[u64], i64); 5] = [
+    let cases: [Case; 5] = [
         (60, 61, 0, 61, &[2], 2),
         (60, 61, 5, 61, &[2], 2),
         (60, 300, 0, 61, &[2], 2),

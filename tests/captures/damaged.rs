@@ -176,14 +176,14 @@ fn a_gap_is_what_the_snap_length_took() {
     let mut reader = CaptureReader::new(File::open(&path).unwrap()).unwrap();
     let mut lacks = vec![0];
     while let Some(packet) = reader.next().unwrap() {
-        lacks.push(i64::from(packet.original_length) - packet.data.len() as i64);
+        lacks.push(packet.original_length - packet.data.len() as u32);
     }
     let (mut cut, mut of_several_packets) = (0, 0);
     for message in export(&path) {
-        let packets: Vec<usize> =
-            message.at("packets").elements().iter().map(|packet| packet.int().unwrap() as usize).collect();
-        let missing: i64 = packets.iter().map(|packet| lacks[*packet]).sum();
-        assert_eq!(message.at("gap").int().unwrap_or(0), missing, "{message:?}");
+        let packets = message.at("packets").elements();
+        let lack = |packet: &Json| lacks[usize::try_from(packet.int().unwrap()).unwrap()];
+        let missing: u32 = packets.iter().map(lack).sum();
+        assert_eq!(message.at("gap").int().unwrap_or(0), i64::from(missing), "{message:?}");
         cut += u32::from(missing > 0);
         of_several_packets += u32::from(missing > 0 && packets.len() > 1);
     }
