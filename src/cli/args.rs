@@ -87,6 +87,9 @@ pub(crate) struct InputArgs {
     /// Frames that say that they are longer are not believed
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
     pub(crate) max_frame: u32,
+    /// Keys and values of a topic's records are in this format: string, json or hex; a `*` ends the beginning of a name
+    #[arg(long, value_name = "TOPIC[:key|:value]=FORMAT")]
+    pub(crate) decode: Vec<String>,
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,

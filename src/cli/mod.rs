@@ -20,7 +20,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use same_file::Handle;
 
-use crate::dissect::{Opening, is_unsafe};
+use crate::dissect::{Decoders, Opening, is_unsafe};
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -32,13 +32,6 @@ pub(crate) enum End {
     Done,
     /// An input is damaged or cut short; all that could be read has been processed.
     Damaged,
-}
-
-impl End {
-    /// The graver of two.
-    fn or(self, other: Self) -> Self {
-        if self == Self::Damaged { self } else { other }
-    }
 }
 
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
@@ -101,7 +94,16 @@ fn catalog(common: &Common) -> anyhow::Result<Catalog> {
 
 /// With what records are opened.
 fn opening<'p>(catalog: &'p Catalog, common: &Common) -> Opening<'p> {
-    Opening { catalog, max_inflate: common.max_inflate }
+    Opening { max_inflate: common.max_inflate, ..Opening::new(catalog) }
+}
+
+/// The formats that the reader named for topics.
+fn decoders(rules: &[String]) -> anyhow::Result<Decoders> {
+    let mut decoders = Decoders::default();
+    for rule in rules {
+        decoders.add(rule).with_context(|| format!("--decode {rule}"))?;
+    }
+    Ok(decoders)
 }
 
 /// Where results go: standard output or the file of `-o`, buffered. It must be none of the inputs, by whatever name.

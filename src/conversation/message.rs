@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::TopicNames;
+use super::Piece;
 use crate::capture::Time;
-use crate::dissect::Reading;
+use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
 use crate::stream::ConnectionId;
 
@@ -37,12 +37,20 @@ pub struct Message<'a, 'p> {
     pub gap: u64,
     /// The packets that brought its bytes, also those behind a hole, by number from 1.
     pub packets: &'a [u64],
+    /// Where its bytes lie, in their order: those of [`Message::frame`], and behind a hole the others that are there.
+    pub pieces: &'a [Piece],
     /// The place of its first byte in its stream.
     pub stream_offset: u64,
     /// On a response: its request, when that was seen.
     pub request: Option<Exchange>,
     /// Which topic has which id, as far as is known up to and with this message.
     pub topics: &'a TopicNames,
+}
+
+/// The pieces that lie before a place in the stream.
+pub(crate) fn pieces_before(pieces: &[Piece], end: u64) -> &[Piece] {
+    let count = pieces.partition_point(|piece| piece.start < end);
+    pieces.get(..count).unwrap_or(pieces)
 }
 
 /// What a message is.
@@ -70,7 +78,12 @@ pub struct Exchange {
     pub latency: i64,
 }
 
-impl Message<'_, '_> {
+impl<'a> Message<'a, '_> {
+    /// Where the bytes of [`Message::frame`] lie.
+    pub fn frame_pieces(&self) -> &'a [Piece] {
+        pieces_before(self.pieces, self.stream_offset + self.frame.len() as u64)
+    }
+
     /// Request or response.
     pub fn side(&self) -> Side {
         self.reading.side

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use super::*;
-use crate::capture::Time;
+use crate::capture::{Place, Time};
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, GapCause, Origin, StreamSink};
 
@@ -61,7 +61,7 @@ impl<'p> Wire<'p> {
     fn send(&mut self, direction: Direction, bytes: &[u8]) {
         self.packets += 1;
         let sent = self.sent[direction as usize];
-        let origin = Origin { packet: self.packets, time: self.time(), offset: sent };
+        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default() };
         self.sent[direction as usize] += bytes.len() as u64;
         self.conversations.data(&self.connection, direction, bytes, origin);
     }
