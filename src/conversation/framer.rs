@@ -1,5 +1,6 @@
 //! One stream: the bytes of a frame that is not whole yet, and where they came from.
 
+use super::pool::Pool;
 use crate::capture::{Place, Time};
 use crate::stream::Origin;
 
@@ -108,10 +109,22 @@ impl Framer {
         self.pieces.binary_search_by_key(&at, |piece| piece.start).is_ok()
     }
 
+    /// Notes where the bytes that are looked at next come from.
+    pub(super) fn push(&mut self, piece: Piece, spare: &mut Pool<Vec<Piece>>) {
+        if self.pieces.capacity() == 0 {
+            self.pieces = spare.take();
+        }
+        self.pieces.push(piece);
+    }
+
     /// Forgets the pieces that lie before a place in the stream and are of no frame that is still to be told.
-    pub(super) fn forget_before(&mut self, at: u64) {
+    pub(super) fn forget_before(&mut self, at: u64, spare: &mut Pool<Vec<Piece>>) {
         let at = self.cut.as_ref().map_or(at, |cut| cut.start.min(at));
         let done = self.pieces.partition_point(|piece| piece.end <= at);
         self.pieces.drain(..done);
+        if self.pieces.is_empty() {
+            // Most connections have nothing to say most of the time.
+            spare.give(std::mem::take(&mut self.pieces));
+        }
     }
 }

@@ -118,7 +118,7 @@ impl Line {
         if side == Side::Request {
             self.first_asked.get_or_insert(origin.time);
         }
-        self.framer(side).pieces.push(Piece::new(origin, bytes.len()));
+        self.framer(side).push(Piece::new(origin, bytes.len()), &mut shared.spare.pieces);
         self.take(shared, side, bytes, origin.offset);
         if !self.talk.held.is_empty() {
             self.talk.held.iter_mut().for_each(|held| held.age += 1);
@@ -134,11 +134,11 @@ impl Line {
             let framer = self.framer(side);
             let rest = bytes.get(used..).unwrap_or_default();
             if !rest.is_empty() {
-                framer.buffer = shared.spare.pop().unwrap_or_default();
+                framer.buffer = shared.spare.buffers.take();
                 framer.buffer.extend_from_slice(rest);
             }
             framer.start = start + used as u64;
-            framer.forget_before(start + used as u64);
+            framer.forget_before(start + used as u64, &mut shared.spare.pieces);
             return;
         }
         framer.buffer.extend_from_slice(bytes);
@@ -151,12 +151,12 @@ impl Line {
         buffer.drain(..used);
         let framer = self.framer(side);
         if buffer.is_empty() {
-            shared.give(buffer);
+            shared.spare.buffers.give(buffer);
         } else {
             framer.buffer = buffer;
         }
         framer.start = start + used as u64;
-        framer.forget_before(start + used as u64);
+        framer.forget_before(start + used as u64, &mut shared.spare.pieces);
     }
 
     /// Tells the messages that lie whole in the bytes, and gives how many bytes are used up.
@@ -291,7 +291,7 @@ impl Line {
         }
         let framer = self.framer(side);
         let start = framer.start;
-        framer.forget_before(start);
+        framer.forget_before(start, &mut shared.spare.pieces);
     }
 
     /// Tells what is left when no more data comes.
@@ -352,7 +352,10 @@ impl Line {
                 judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
                 let index = self.tell(shared, frame, &token(Side::Request, frame.missing()), None);
-                self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None });
+                self.talk.ask(
+                    Pending { index, time: frame.time, call: Call::Token, client_id: None },
+                    &mut shared.spare.pending,
+                );
                 return;
             }
         }
@@ -374,7 +377,7 @@ impl Line {
         self.talk.tokens = head.key == ApiKey::SASL_HANDSHAKE && head.version == 0;
         let client_id = self.talk.share_client_id(head.client_id);
         let call = Call::Api { key: head.key, version: head.version, correlation: head.correlation };
-        self.talk.ask(Pending { index, time: frame.time, call, client_id });
+        self.talk.ask(Pending { index, time: frame.time, call, client_id }, &mut shared.spare.pending);
         if !self.talk.held.is_empty() {
             self.release(shared, Some(frame.time));
         }
@@ -382,7 +385,7 @@ impl Line {
 
     fn response<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         if self.talk.held.is_empty()
-            && let Some(pending) = self.talk.answer_to(frame.bytes)
+            && let Some(pending) = self.talk.answer_to(frame.bytes, &mut shared.spare.pending)
         {
             self.answer(shared, frame, &pending);
             return;
@@ -417,7 +420,7 @@ impl Line {
     /// Tells the responses that were held and whose request has come, or whose time is up; with no time, all.
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
-            let pending = self.talk.answer_to(&held.frame);
+            let pending = self.talk.answer_to(&held.frame, &mut shared.spare.pending);
             let limit = if self.from_the_start { HOLD_TIME } else { 0 };
             let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
             if pending.is_none() && !expired {

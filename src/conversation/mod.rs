@@ -21,6 +21,7 @@ mod framer;
 mod judge;
 mod line;
 mod message;
+mod pool;
 mod session;
 mod talk;
 mod topics;

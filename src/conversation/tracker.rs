@@ -1,5 +1,6 @@
 //! All connections of a capture, and what is decided about each.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -8,6 +9,8 @@ use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::Line;
 use super::message::Message;
+use super::pool::Pool;
+use super::talk::Pending;
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
@@ -80,10 +83,16 @@ pub(super) struct Shared<'p, S> {
     brokers: HashSet<SocketAddr>,
     /// Where the message at hand came from.
     pub(super) origins: Origins,
-    /// Buffers that no connection uses at the moment, so that one large frame on each of many connections does not cost
-    /// room on all of them for good.
-    pub(super) spare: Vec<Vec<u8>>,
+    pub(super) spare: Spare,
     pub(super) topics: TopicNames,
+}
+
+/// Lists that connections share.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    pub(super) buffers: Pool<Vec<u8>>,
+    pub(super) pieces: Pool<Vec<Piece>>,
+    pub(super) pending: Pool<VecDeque<Pending>>,
 }
 
 #[derive(Debug)]
@@ -134,7 +143,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             counters,
             brokers: HashSet::new(),
             origins: Origins::default(),
-            spare: Vec::new(),
+            spare: Spare::default(),
             topics: TopicNames::new(),
         };
         Self { shared, connections: HashMap::new() }
@@ -217,16 +226,6 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     }
 }
 
-impl<S> Shared<'_, S> {
-    /// Takes a buffer back that a connection does not need any more.
-    pub(super) fn give(&mut self, buffer: Vec<u8>) {
-        const KEEP: usize = 16;
-        if self.spare.len() < KEEP {
-            self.spare.push(buffer);
-        }
-    }
-}
-
 impl<'p, S: MessageSink<'p>> Shared<'p, S> {
     fn begin(&mut self, connection: Connection, client: Direction, from_the_start: bool) -> Line {
         let broker = connection.sender(client.opposite());
@@ -292,6 +291,9 @@ impl Undecided {
         let side = self.side(direction);
         if side.bytes.is_empty() {
             side.start = origin.offset;
+            // Many connections say but one thing.
+            side.pieces.reserve_exact(1);
+            side.candidates.reserve_exact(1);
         }
         if side.candidates.len() < MAX_CANDIDATES {
             side.candidates.push((side.bytes.len(), 0));
