@@ -4,7 +4,6 @@ use super::framer::{CutFrame, Framer, Piece, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
 use super::talk::{Call, Held, Pending, Talk, correlation_of};
-use super::topics::learn;
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
@@ -490,7 +489,7 @@ impl Line {
         // What was only guessed, or is not whole, teaches nothing.
         let is_told_what = told.fit.reading.side == Side::Request || pending.is_some();
         if is_told_what && frame.gap == 0 {
-            learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
+            shared.teaching.learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
         }
         let message = Message {
             index: shared.counters.messages,

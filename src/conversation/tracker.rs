@@ -11,6 +11,7 @@ use super::line::Line;
 use super::message::Message;
 use super::pool::Pool;
 use super::talk::Pending;
+use super::topics::Teaching;
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
@@ -85,6 +86,7 @@ pub(super) struct Shared<'p, S> {
     pub(super) origins: Origins,
     pub(super) spare: Spare,
     pub(super) topics: TopicNames,
+    pub(super) teaching: Teaching,
 }
 
 /// Lists that connections share.
@@ -145,6 +147,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             origins: Origins::default(),
             spare: Spare::default(),
             topics: TopicNames::new(),
+            teaching: Teaching::default(),
         };
         Self { shared, connections: HashMap::new() }
     }
