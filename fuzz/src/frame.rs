@@ -1,7 +1,7 @@
 //! Bytes as a message of an API and version that the input chooses, or as a payload.
 
-use kafkascope::dissect::{Deaf, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect, dissect_payload};
-use kafkascope::dissect::{fit_request, fit_response};
+use kafkascope::dissect::{Deaf, Known, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect};
+use kafkascope::dissect::{dissect_payload, dissect_records, fit_request, fit_response, word};
 use kafkascope::encode::{self, Collector};
 use kafkascope::output::describe::Describer;
 use kafkascope::output::json::{JsonWriter, close_bracket};
@@ -16,11 +16,13 @@ use super::{check_json, check_text};
 pub(super) enum Way<'p> {
     Message(Reading<'p>),
     Payload(&'p Plan),
+    Records,
 }
 
-/// The first four bytes choose message, version, the way of reading, and how many bytes are missing.
+/// The first four bytes choose message, version, the way of reading, and how many bytes are missing or what is known from
+/// outside.
 pub fn run(data: &[u8]) {
-    let Some((&[message, version, flags, missing], bytes)) = data.split_first_chunk() else { return };
+    let Some((&[message, version, flags, choice], bytes)) = data.split_first_chunk() else { return };
     let catalog = super::catalog();
     if flags & 4 != 0 {
         let names: Vec<_> = catalog.names().collect();
@@ -41,18 +43,33 @@ pub fn run(data: &[u8]) {
     let (side, sized) = (if flags & 1 == 0 { Side::Request } else { Side::Response }, flags & 2 == 0);
     let versions = catalog.api_versions(key, side);
     let version = i16::from(version) % (versions.last.max(0) + 3);
-    let missing = if flags & 8 == 0 { 0 } else { u32::from(missing) };
-    let fit = match side {
+    let missing = if flags & 8 == 0 { 0 } else { u32::from(choice) };
+    let mut fit = match side {
         Side::Request => fit_request(catalog, key, version, bytes, sized, missing),
         Side::Response => fit_response(catalog, key, version, bytes, sized, missing),
     };
+    if flags & 16 != 0 {
+        fit.reading.known = known(choice);
+    }
     check(catalog, &Way::Message(fit.reading), bytes);
+}
+
+/// What a request or connection may have said.
+fn known(choice: u8) -> Known {
+    let mechanisms = ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "GSSAPI"];
+    Known {
+        mechanism: word(mechanisms[usize::from(choice) % mechanisms.len()].as_bytes()),
+        protocol_type: word(b"consumer"),
+        protocol_name: word(b"range"),
+        enveloped: Some((kafkascope::protocol::ApiKey(i16::from(choice >> 2)), 1)),
+    }
 }
 
 fn walk<'p>(way: &Way<'p>, bytes: &[u8], visitor: &mut impl Visitor<'p>) -> Outcome {
     match way {
         Way::Message(reading) => dissect(reading, bytes, visitor),
         Way::Payload(plan) => dissect_payload(plan, bytes, visitor),
+        Way::Records => dissect_records(bytes, visitor),
     }
 }
 
@@ -114,11 +131,17 @@ fn print(catalog: &Catalog, way: &Way<'_>, tree: &Tree<'_>, bytes: &[u8]) {
 
     for show_secrets in [false, true] {
         json.clear();
-        json.push(b'{');
-        let mut writer = JsonWriter::new(super::opening(catalog), &mut json, show_secrets);
+        let is_array = matches!(way, Way::Records);
+        json.extend_from_slice(if is_array { b"{\"records\":[" } else { b"{" });
+        let writer = JsonWriter::new(super::opening(catalog), &mut json, show_secrets);
+        let mut writer = if is_array { writer.in_array() } else { writer };
         let outcome = walk(way, bytes, &mut writer);
         let faults = writer.into_faults();
         assert_eq!(faults.len(), outcome.faults as usize);
+        if is_array {
+            close_bracket(&mut json, b']');
+            json.push(b',');
+        }
         ndjson::faults(&mut json, &faults);
         close_bracket(&mut json, b'}');
         json.push(b'\n');
@@ -141,6 +164,6 @@ fn rewrite(way: &Way<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
         Way::Message(Reading { sized: true, header: Some(header), body: Some(body), .. }) => {
             encode::frame_of_parts((header, collector.header()?), (body, collector.body()?)).ok()
         }
-        Way::Message(_) => None,
+        Way::Message(_) | Way::Records => None,
     }
 }

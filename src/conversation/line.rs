@@ -7,10 +7,10 @@ use super::talk::{Call, Held, Pending, Talk, correlation_of};
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
-    Deaf, Fit, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response, is_convincing,
-    responses_that_fit,
+    Deaf, Fit, Known, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response,
+    is_convincing, responses_that_fit,
 };
-use crate::protocol::{ApiKey, Plan, Side};
+use crate::protocol::{ApiKey, Catalog, Plan, Side};
 use crate::stream::{Connection, Direction, Gap, Origin};
 
 /// A connection that is Kafka.
@@ -259,6 +259,9 @@ impl Line {
 
     pub(super) fn gap<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, direction: Direction, gap: Gap) {
         let side = self.side(direction);
+        if side == Side::Request {
+            self.talk.outside.forget();
+        }
         let framer = self.framer(side);
         let kept = std::mem::take(&mut framer.buffer);
         let start = framer.start;
@@ -350,23 +353,27 @@ impl Line {
             self.talk.tokens =
                 judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
-                let index = self.tell(shared, frame, &token(Side::Request, frame.missing()), None);
-                self.talk.ask(
-                    Pending { index, time: frame.time, call: Call::Token, client_id: None },
-                    &mut shared.spare.pending,
-                );
+                let known = self.talk.outside.token();
+                let index =
+                    self.tell(shared, frame, &token(shared.catalog, Side::Request, frame.missing(), known), None);
+                let pending = Pending { index, time: frame.time, call: Call::Token, client_id: None, known };
+                self.talk.ask(pending, &mut shared.spare.pending);
                 return;
             }
         }
         let Some(head) = RequestHead::read(frame.bytes.get(4..).unwrap_or_default()) else {
             // The head itself is cut or broken: its plan says where.
             let header = shared.catalog.header(Side::Request, 1);
-            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.missing() };
+            let missing = frame.missing();
+            let known = Known::default();
+            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing, known };
             let subject = Subject::Api { key: None, version: None, correlation: None };
             self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
             return;
         };
-        let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.missing());
+        let mut fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.missing());
+        let known = self.talk.outside.request(shared.next_index(), head.key, &fit.reading, frame.bytes);
+        fit.reading.known = known;
         let subject =
             Subject::Api { key: Some(head.key), version: Some(head.version), correlation: Some(head.correlation) };
         let index = self.tell(shared, frame, &Told { subject, fit, client_id: head.client_id }, None);
@@ -376,7 +383,7 @@ impl Line {
         self.talk.tokens = head.key == ApiKey::SASL_HANDSHAKE && head.version == 0;
         let client_id = self.talk.share_client_id(head.client_id);
         let call = Call::Api { key: head.key, version: head.version, correlation: head.correlation };
-        self.talk.ask(Pending { index, time: frame.time, call, client_id }, &mut shared.spare.pending);
+        self.talk.ask(Pending { index, time: frame.time, call, client_id, known }, &mut shared.spare.pending);
         if !self.talk.held.is_empty() {
             self.release(shared, Some(frame.time));
         }
@@ -443,12 +450,15 @@ impl Line {
     }
 
     /// A response whose request is known.
-    fn answer<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
+    fn answer<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
         let Call::Api { key, version, correlation } = pending.call else {
-            self.tell(shared, frame, &token(Side::Response, frame.missing()), Some(pending));
+            let told = token(shared.catalog, Side::Response, frame.missing(), pending.known);
+            self.tell(shared, frame, &told, Some(pending));
             return;
         };
-        let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.missing());
+        let mut fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.missing());
+        fit.reading.known = pending.known;
+        self.talk.outside.response(pending.index, key, &fit.reading, frame.bytes);
         // The fallback of ApiVersions is of version 0, whatever was asked.
         let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
         let subject = Subject::Api { key: Some(key), version: Some(version), correlation: Some(correlation) };
@@ -459,7 +469,8 @@ impl Line {
     fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         shared.counters.unmatched += 1;
         if self.talk.tokens {
-            self.tell(shared, frame, &token(Side::Response, frame.missing()), None);
+            let told = token(shared.catalog, Side::Response, frame.missing(), self.talk.outside.token());
+            self.tell(shared, frame, &told, None);
             return;
         }
         let may_guess = frame.gap == 0 && frame.bytes.len() <= MAX_GUESS;
@@ -470,7 +481,9 @@ impl Line {
         let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
         let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
         let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
-        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing: frame.missing() };
+        let missing = frame.missing();
+        let known = Known::default();
+        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing, known };
         let version = plan.map(|plan| plan.version);
         let subject = Subject::Api { key, version, correlation: correlation_of(frame.bytes) };
         let frame = Frame { guessed: frame.guessed || plan.is_some(), ..frame };
@@ -523,8 +536,9 @@ struct Told<'a, 'p> {
     client_id: Option<&'a [u8]>,
 }
 
-fn token<'p>(side: Side, missing: u32) -> Told<'static, 'p> {
-    let reading = Reading { side, header: None, body: None, sized: true, missing };
+fn token(catalog: &Catalog, side: Side, missing: u32, known: Known) -> Told<'static, '_> {
+    let body = catalog.plan("SaslToken", 0);
+    let reading = Reading { side, header: None, body, sized: true, missing, known };
     Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
 }
 

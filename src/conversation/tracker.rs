@@ -229,6 +229,13 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     }
 }
 
+impl<S> Shared<'_, S> {
+    /// The number of the message that is told next.
+    pub(super) fn next_index(&self) -> u64 {
+        self.counters.messages + 1
+    }
+}
+
 impl<'p, S: MessageSink<'p>> Shared<'p, S> {
     fn begin(&mut self, connection: Connection, client: Direction, from_the_start: bool) -> Line {
         let broker = connection.sender(client.opposite());

@@ -1,6 +1,6 @@
 //! Places where the bytes are not what the plan expects.
 
-use super::{Codec, InflateError, Span};
+use super::{Codec, InflateError, Span, Word};
 use crate::wire::WireErrorKind;
 
 /// A fault: where, what was expected, what was found, why it may be.
@@ -116,6 +116,25 @@ pub enum FaultKind {
         /// The batch's last offset delta.
         last: i32,
     },
+    /// A number that is no key of a field of Protocol Buffers.
+    FieldKey {
+        /// The number that was found.
+        key: u64,
+    },
+    /// A field of Protocol Buffers that may be there once is there again. The walk goes on; it stays raw.
+    FieldAgain {
+        /// The field's number.
+        number: u32,
+    },
+    /// More values than can be kept; the rest is left undecoded.
+    Overfull,
+    /// A token of a SASL mechanism is not written as the mechanism has it. What was found is not told: it may be a secret.
+    Token {
+        /// What was expected, in words.
+        expected: Word,
+        /// The bytes that are left.
+        available: u32,
+    },
     /// Compressed bytes could not be inflated to their end. The walk goes on with what came out.
     Inflate {
         /// The codec.
@@ -168,7 +187,11 @@ impl Fault {
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
             FaultKind::Full { what, read } => format!("at most {}", count(read.into(), what)),
+            FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
+            FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
+            FaultKind::FieldAgain { number } => format!("field {number} once"),
+            FaultKind::Overfull => "fewer values".to_owned(),
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
                 format!("a whole {} stream", codec.name())
@@ -182,7 +205,9 @@ impl Fault {
     /// What was found.
     pub fn found(&self) -> String {
         match self.kind {
-            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) => "the end".to_owned(),
+            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) | FaultKind::Token { available: 0, .. } => {
+                "the end".to_owned()
+            }
             FaultKind::Wire(WireErrorKind::Short { available, .. }) => {
                 format!("{} and the end", count(i64::from(available), "byte"))
             }
@@ -206,9 +231,14 @@ impl Fault {
                 format!("{} and {} behind them", count(found.into(), "record"), count(left.into(), "byte"))
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
+            FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
+            FaultKind::FieldKey { key } => key.to_string(),
+            FaultKind::FieldAgain { .. } => "it again".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
-            FaultKind::Full { .. } | FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
+            FaultKind::Full { .. } | FaultKind::Overfull | FaultKind::Inflate { error: InflateError::Limit(_), .. } => {
+                "more".to_owned()
+            }
             FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
         }
     }
@@ -245,7 +275,11 @@ impl Fault {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
             FaultKind::Full { .. } => "so large a message would take too much memory; the rest is left out",
+            FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
+            FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
+            FaultKind::FieldAgain { .. } => "two messages were written behind each other, or the bytes are shifted",
+            FaultKind::Overfull => "so many values would take too much memory; the rest is left out",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"
             }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use arrayvec::ArrayVec;
 use nom::Err;
 
+use super::known::Known;
 use super::nested::Context;
 use super::primitive::primitive;
 use super::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Prefix, Role, Side, Struct, Type};
+use crate::protocol::{Element, Field, Kind, Plan, Prefix, Role, Side, Struct, Type};
 use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// How a frame is to be read.
@@ -24,6 +25,8 @@ pub struct Reading<'p> {
     pub sized: bool,
     /// How many bytes at the end of the frame the capture lacks.
     pub missing: u32,
+    /// What is known of it from outside of its bytes.
+    pub known: Known,
 }
 
 /// How a walk went.
@@ -46,7 +49,7 @@ impl Outcome {
 
 /// Walks a frame: size, header, body.
 pub fn dissect<'p, V: Visitor<'p>>(reading: &Reading<'p>, frame: &[u8], visitor: &mut V) -> Outcome {
-    let mut walk = Walk::new(visitor, reading.missing);
+    let mut walk = Walk::new(visitor, reading.missing, reading.known);
     walk.frame(reading, frame);
     walk.outcome
 }
@@ -54,12 +57,26 @@ pub fn dissect<'p, V: Visitor<'p>>(reading: &Reading<'p>, frame: &[u8], visitor:
 /// Walks a payload that lies inside of messages, topics or files, with the prefix of its kind: an int16 version or
 /// record type, or a metadata log's frame version, record type and version as varints (KIP-631).
 pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visitor: &mut V) -> Outcome {
-    let mut walk = Walk::new(visitor, 0);
+    let mut walk = Walk::new(visitor, 0, Known::default());
     let mut input = Bytes::new(payload);
     walk.visitor.enter(Scope::Message, 0);
     if walk.prefix(&mut input, plan).is_ok() {
         walk.body(&mut input, plan);
         walk.rest(&mut input, Part::Trailing);
+    }
+    walk.rest(&mut input, Part::Undecoded);
+    walk.visitor.leave(Scope::Message, input.offset());
+    walk.outcome
+}
+
+/// Walks record batches, or messages of the old formats, one behind the other, as in a records field or a log segment;
+/// the last one may be cut. The visitor must open records.
+pub fn dissect_records<'p, V: Visitor<'p>>(records: &[u8], visitor: &mut V) -> Outcome {
+    let mut walk = Walk::new(visitor, 0, Known::default());
+    let mut input = Bytes::new(records);
+    walk.visitor.enter(Scope::Message, 0);
+    if let Some(opening) = walk.visitor.opening() {
+        walk.batches(&mut input, opening);
     }
     walk.rest(&mut input, Part::Undecoded);
     walk.visitor.leave(Scope::Message, input.offset());
@@ -73,7 +90,7 @@ pub(super) type Step = Result<(), Halt>;
 
 /// The tags that a struct has had.
 #[derive(Debug, Default)]
-struct Tags {
+pub(super) struct Tags {
     last: Option<u32>,
     /// Those below 64, a bit each; no schema has higher ones, but readers' own may.
     seen: u64,
@@ -81,7 +98,7 @@ struct Tags {
 
 impl Tags {
     /// Notes a tag and says whether it is new; higher ones that come out of order are not taken for new.
-    fn is_new(&mut self, tag: u32) -> bool {
+    pub(super) fn is_new(&mut self, tag: u32) -> bool {
         let ascends = self.last.is_none_or(|last| tag > last);
         let bit = 1u64.checked_shl(tag).unwrap_or(0);
         let is_new = if bit == 0 { ascends } else { self.seen & bit == 0 };
@@ -110,13 +127,15 @@ pub(super) struct Walk<'w, 'p, V> {
     pub(super) buffers: u32,
     pub(super) compressed_bytes: u32,
     pub(super) inflated_bytes: u32,
+    /// What is known of the message from outside.
+    pub(super) known: Known,
     pub(super) context: Context,
     outcome: Outcome,
     in_header: bool,
 }
 
 impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
-    fn new(visitor: &'w mut V, missing: u32) -> Self {
+    fn new(visitor: &'w mut V, missing: u32, known: Known) -> Self {
         Self {
             visitor,
             complete: missing == 0,
@@ -127,7 +146,8 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             buffers: 0,
             compressed_bytes: 0,
             inflated_bytes: 0,
-            context: Context::default(),
+            known,
+            context: Context::of(&known),
             outcome: Outcome::default(),
             in_header: false,
         }
@@ -192,7 +212,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     pub(super) fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
         self.visitor.enter(Scope::Body(plan), input.offset());
-        if self.members(input, plan, plan.top()).is_err() {
+        if self.described(input, plan).is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.visitor.leave(Scope::Body(plan), input.offset());
@@ -217,7 +237,15 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         Ok(())
     }
 
+    /// What a plan describes, behind its header or prefix.
+    pub(super) fn described(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+        if plan.kind == Kind::Token { self.token(input, plan) } else { self.members(input, plan, plan.top()) }
+    }
+
     pub(super) fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        if of.unordered {
+            return self.protobuf(input, plan, of);
+        }
         for field in plan.untagged(of) {
             self.value(input, plan, Place::Field(field), field.nullable)?;
         }
@@ -464,7 +492,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     #[inline]
-    fn read_part<'b, T>(
+    pub(super) fn read_part<'b, T>(
         &mut self,
         input: &mut Bytes<'b>,
         parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,

@@ -1,5 +1,6 @@
 //! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
 
+use super::json::{Plain, is_text, plain_text};
 use super::table::harmless;
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
@@ -7,7 +8,7 @@ use crate::dissect::{
     BatchFacts, Decoded, DecodedValue, Fault, Format, Inflated, Node, Part, Place, Reading, Scope, Span, TopicNames,
     Tree, Value, What, display_bytes, display_text, is_unsafe, uuid_text, value_of,
 };
-use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Plan, Secret, Side, TopicField, Type};
+use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Kind, Plan, Secret, Side, TopicField, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +68,11 @@ impl<'p> Describer<'_, 'p> {
                 return line(name, &ty, "", &note);
             }
             Scope::Body(plan) => {
-                return line(&plan.name, "struct", "", &format!("message body, version {}", plan.version));
+                let note = match plan.kind {
+                    Kind::Layout | Kind::Token => "bytes without a header".to_owned(),
+                    _ => format!("message body, version {}", plan.version),
+                };
+                return line(&plan.name, "struct", "", &note);
             }
             Scope::Struct(place, of) | Scope::Batch(place, of, _) => {
                 let (name, ty) = (name_of(place), of.name.to_string());
@@ -79,7 +84,7 @@ impl<'p> Describer<'_, 'p> {
                 return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: self.about(place) };
             }
             Scope::Payload(place, plan) => {
-                let value = format!("{} v{}", plan.kind.word(), plan.version);
+                let value = kind_of(plan);
                 return Line { name: name_of(place), ty: plan.name.to_string(), value, note: self.about(place) };
             }
             Scope::Inflated(inflated) => {
@@ -107,8 +112,8 @@ impl<'p> Describer<'_, 'p> {
         let ty = place.ty();
         let read = value_of(ty, bytes);
         if let (Some(format), Some(Value::Bytes(Some(content)))) = (self.tree.format_of(index), read) {
-            let (value, note) = display_decoded(content, format);
-            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note };
+            let (value, remark) = display_decoded(content, format);
+            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: remark };
         }
         let value = match read {
             Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
@@ -130,6 +135,14 @@ impl<'p> Describer<'_, 'p> {
                 Some(label) => format!("{number} ({label})"),
                 None => self.with_label(place, number, number.to_string()),
             },
+            Value::Uint(number) => {
+                let is_time = place.field().is_some_and(|field| field.name.ends_with("UnixNano"));
+                let nanoseconds = i64::try_from(number).ok().filter(|nanoseconds| is_time && *nanoseconds > 0);
+                nanoseconds.map_or_else(
+                    || number.to_string(),
+                    |nanoseconds| format!("{number} ({})", Time::from_nanoseconds(nanoseconds)),
+                )
+            }
             Value::Bytes(Some(content)) if place.ty() == Type::Raw => display_content(content),
             Value::Bool(flag) => {
                 let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
@@ -142,6 +155,7 @@ impl<'p> Describer<'_, 'p> {
                 None => uuid_text(uuid),
             },
             Value::NullStruct => "null".to_owned(),
+            Value::String(Some(text)) if is_text(place.ty()) => display_plain(place.ty(), text),
             Value::String(text) => {
                 let shown = text.map_or_else(|| "null".to_owned(), display_text);
                 let mark = if text.is_some_and(|text| std::str::from_utf8(text).is_err()) { ", not UTF-8" } else { "" };
@@ -220,7 +234,7 @@ impl<'p> Describer<'_, 'p> {
                 }
             }
             Part::Compressed(codec) => {
-                line("compressed", "bytes", &shown(bytes), &format!("records in {}", codec.name()))
+                line("compressed", "bytes", &shown(bytes), &format!("compressed with {}", codec.name()))
             }
             Part::Partial(_) => line(
                 "partial_batch",
@@ -238,6 +252,11 @@ impl<'p> Describer<'_, 'p> {
             }
             Part::Tag(tag) => line("tag", "uvarint", &tag.to_string(), "number of the tagged field that follows"),
             Part::TagSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the tagged field"),
+            Part::FieldKey { number, wire } => {
+                let note = format!("field {number}, {}", wire.word());
+                line("key", "uvarint", &(u64::from(number) << 3 | u64::from(wire.code())).to_string(), &note)
+            }
+            Part::FieldSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the field"),
             Part::UnknownTag(tag, _) => {
                 line(&format!("tag_{tag}"), "bytes", &shown(bytes), "a tagged field that the schema does not know")
             }
@@ -245,6 +264,7 @@ impl<'p> Describer<'_, 'p> {
                 let ty = if bytes.len() == 2 { "int16" } else { "uvarint" };
                 line(name, ty, &value.to_string(), "stands in front of the payload and says how to read it")
             }
+            Part::Mark(_) => line("mark", "bytes", &display_text(bytes), "stands between the values of a token"),
             Part::Trailing(_) => line("trailing", "bytes", &shown(bytes), "bytes behind the end of the message"),
             Part::Undecoded(_) => line("undecoded", "bytes", &shown(bytes), ""),
         }
@@ -351,7 +371,7 @@ impl<'p> Describer<'_, 'p> {
         match field.secret {
             _ if self.show_secrets => false,
             Secret::No => false,
-            Secret::Always => true,
+            Secret::Always | Secret::Unopened => true,
             Secret::Configuration => self.name_before(index).is_some_and(|name| self.catalog.is_sensitive(name)),
         }
     }
@@ -370,6 +390,14 @@ impl<'p> Describer<'_, 'p> {
             _ => None,
         };
         before.iter().rev().find_map(value)
+    }
+}
+
+/// What a payload is: its kind, and its version where it has any.
+pub fn kind_of(plan: &Plan) -> String {
+    match plan.kind {
+        Kind::Token => plan.kind.word().to_owned(),
+        kind => format!("{} v{}", kind.word(), plan.version),
     }
 }
 
@@ -426,6 +454,14 @@ fn display_content(content: &[u8]) -> String {
     }
 }
 
+/// A text whose end is told by what follows it: what it says, without the escapes of its own.
+fn display_plain(ty: Type, text: &[u8]) -> String {
+    match plain_text(ty, text) {
+        Plain::Text(text) => display_text(&text),
+        Plain::Json(json) => json,
+    }
+}
+
 /// A key or value in a format that the reader named, and what is to be said of it.
 fn display_decoded(content: &[u8], format: Format) -> (String, String) {
     let decoded = format.decode(content);
@@ -474,6 +510,7 @@ fn length_note(ty: Type, length: Option<usize>) -> String {
             format!("compact, len+1={}", length.map_or(0, |length| length + 1))
         }
         Type::String => plain("int16"),
+        Type::Protobuf(_) => plain("uvarint"),
         _ => plain("int32"),
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use itoa::Buffer;
 
-use super::json::{self, JsonScratch, JsonWriter, base64, string};
+use super::json::{self, JsonScratch, JsonWriter, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::{Fault, Opening, Reading, dissect, has_faults};
@@ -26,60 +26,59 @@ impl<'p> NdjsonWriter<'p> {
 
     /// Appends the line of a message, with its newline, and says whether it has faults of its own.
     pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> bool {
-        let mut is_faulty = false;
         out.push(b'{');
         envelope(out, self.opening.catalog, message);
-        if message.subject == Subject::SaslToken {
-            self.token(out, message);
-        } else {
-            let opening = self.opening.with_topics(message.topics);
-            let writer = JsonWriter::reusing(opening, out, self.show_secrets, &mut self.scratch);
-            let is_guarded = message.reading.body.is_none()
-                && message.key().is_some_and(|key| self.opening.catalog.holds_secrets(key, message.side()));
-            let mut writer = writer.guarded(is_guarded);
-            dissect(&message.reading, message.frame, &mut writer);
-            let found = writer.finish(&mut self.scratch);
-            faults(out, &found);
-            is_faulty = has_faults(&found);
-        }
+        let opening = self.opening.with_topics(message.topics);
+        let writer = JsonWriter::reusing(opening, out, self.show_secrets, &mut self.scratch);
+        let is_guarded = message.reading.body.is_none()
+            && message.key().is_some_and(|key| self.opening.catalog.holds_secrets(key, message.side()));
+        let mut writer = writer.guarded(is_guarded);
+        dissect(&message.reading, message.frame, &mut writer);
+        let found = writer.finish(&mut self.scratch);
+        faults(out, &found);
+        let is_faulty = has_faults(&found);
         json::close_bracket(out, b'}');
         out.push(b'\n');
         is_faulty
     }
-
-    /// A bare token: its bytes, which are secret.
-    fn token(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        let token = message.frame.get(4..).unwrap_or_default();
-        out.extend_from_slice(b"\"body\":{\"token\":");
-        if self.show_secrets {
-            base64(out, token);
-        } else {
-            json::withheld(out, token.len());
-        }
-        out.extend_from_slice(b"},\"faults\":[],");
-    }
 }
 
-/// Appends the line of a message of which nothing but its bytes is known: key and version on the wire, assumed version.
+/// What is known of a message beside its bytes, when no capture says it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// The API's key.
+    pub key: Option<ApiKey>,
+    /// The version on the wire.
+    pub version: Option<i16>,
+    /// The version that it is read as, where its own is newer than is known.
+    pub assumed: Option<i16>,
+    /// Whether nothing but its shape told its API.
+    pub guessed: bool,
+}
+
+/// Appends the line of a message of which nothing but its bytes is known.
 pub fn explained<'p>(
     out: &mut Vec<u8>,
     opening: Opening<'p>,
     show_secrets: bool,
-    (key, version, assumed): (Option<ApiKey>, Option<i16>, Option<i16>),
+    known: Known,
     reading: &Reading<'p>,
     bytes: &[u8],
 ) {
     out.extend_from_slice(format!("{{\"type\":\"{}\",\"api\":", reading.side.word()).as_bytes());
-    match key {
+    match known.key {
         Some(key) => drop(string(out, api_name(opening.catalog, key).as_bytes())),
         None => out.extend_from_slice(b"null"),
     }
-    optional(out, b",\"apiKey\":", key.map(|key| key.0.into()));
-    optional(out, b",\"apiVersion\":", version.map(i64::from));
+    optional(out, b",\"apiKey\":", known.key.map(|key| key.0.into()));
+    optional(out, b",\"apiVersion\":", known.version.map(i64::from));
     out.push(b',');
     number(out, b"\"size\":", bytes.len() as u64);
-    if let Some(version) = assumed {
+    if let Some(version) = known.assumed {
         number(out, b"\"assumedVersion\":", version.unsigned_abs().into());
+    }
+    if known.guessed {
+        out.extend_from_slice(b"\"guessed\":true,");
     }
     let mut writer = JsonWriter::new(opening, out, show_secrets);
     dissect(reading, bytes, &mut writer);
@@ -118,12 +117,18 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
         Some(client_id) => {
             if !string(out, client_id) {
                 out.extend_from_slice(b",\"_clientIdBase64\":");
-                base64(out, client_id);
+                json::base64(out, client_id);
             }
         }
         None => out.extend_from_slice(b"null"),
     }
     out.push(b',');
+    let mechanism = message.reading.known.mechanism;
+    if !mechanism.is_empty() {
+        out.extend_from_slice(b"\"mechanism\":");
+        string(out, mechanism.as_bytes());
+        out.push(b',');
+    }
     number(out, b"\"size\":", message.size());
     out.extend_from_slice(b"\"packets\":[");
     for packet in message.packets {

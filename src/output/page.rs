@@ -1,6 +1,8 @@
 //! The reference page of an API in one version: the smallest legal instance of its request and its response, taken
 //! apart.
 
+mod batch;
+
 use std::fmt::Write;
 
 use super::describe::Describer;
@@ -9,9 +11,11 @@ use super::paint::Paint;
 use super::schema_text::write_schema;
 use super::table::{Align, Table, wrap};
 use super::tree_text::{TreeOptions, write_tree};
-use crate::dissect::{Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
+use crate::dissect::{Known, Opening, Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
 use crate::encode;
 use crate::protocol::{Api, Catalog, Schema, Side};
+
+pub use batch::{BatchPage, write_batch_page};
 
 /// A page.
 #[derive(Debug)]
@@ -47,7 +51,10 @@ pub struct Half<'c> {
     pub tree: Tree<'c>,
     /// The schema, as of the newest release that has the version, with explanations.
     pub schema: Schema,
+    /// The name and type of the tree's root.
+    title: (String, String),
     header_version: i16,
+    holds_records: bool,
     has_empty_records: bool,
 }
 
@@ -71,6 +78,9 @@ impl<'c> Page<'c> {
             ("Flexible versions", either.schema.flexible.to_string()),
             ("Headers", headers.join(", ")),
         ];
+        if known().any(|(_, half)| half.holds_records) {
+            facts.push(("Record", "none in an empty batch; kafkascope layout RecordBatch shows one".to_owned()));
+        }
         for (name, half) in [("Request versions", &request), ("Response versions", &response)] {
             let versions = half.as_ref().map(|half| catalog.current_versions(&half.name).to_string());
             facts.push((name, versions.unwrap_or_else(|| "not known".to_owned())));
@@ -103,8 +113,10 @@ impl<'c> Half<'c> {
         let body = catalog.api_plan(api.key, side, version)?;
         let header = catalog.header_for(body, side)?;
         let frame = encode::minimal_frame(catalog, api.key, side, version)?;
-        let reading = Reading { side, header: Some(header), body: Some(body), sized: true, missing: 0 };
-        let mut tree = Tree::new();
+        let reading =
+            Reading { side, header: Some(header), body: Some(body), sized: true, missing: 0, known: Known::default() };
+        let opening = Opening::new(catalog);
+        let mut tree = Tree::opened(opening);
         dissect(&reading, &frame, &mut tree);
         let mut records = EmptyRecords::default();
         dissect(&reading, &frame, &mut records);
@@ -119,9 +131,11 @@ impl<'c> Half<'c> {
                 header.version,
                 frame.len()
             ),
-            regions: regions(&reading, &frame),
+            title: (name.clone(), format!("message v{version}")),
+            regions: regions(opening, &reading, &frame),
             schema: catalog.glossary().explain(schema),
             header_version: header.version,
+            holds_records: body.holds_records(),
             has_empty_records: records.0,
             name,
             version,
@@ -132,12 +146,11 @@ impl<'c> Half<'c> {
 
     /// Appends the tree, one node a line.
     pub fn write_tree(&self, out: &mut String, catalog: &'c Catalog, options: TreeOptions) {
-        let ty = format!("message v{}", self.version);
         let describer = Describer {
             catalog,
             tree: &self.tree,
             frame: &self.frame,
-            title: (&self.name, &ty),
+            title: (&self.title.0, &self.title.1),
             sample: true,
             show_secrets: true,
             topics: None,
@@ -193,28 +206,38 @@ pub struct PageOptions {
 
 /// Appends a whole page as text.
 pub fn write_page<'c>(out: &mut String, catalog: &'c Catalog, page: &Page<'c>, options: PageOptions) {
+    write_head(out, (&page.title, page.about.as_deref(), &page.intro), &page.facts, options);
+    for side in [Side::Request, Side::Response] {
+        if let Some(half) = page.half(side).filter(|_| options.side.is_none_or(|only| only == side)) {
+            write_half(out, catalog, half, options);
+        }
+    }
+}
+
+/// Appends what stands above the bytes: title, what it is about, how the instance is built; facts; the legend.
+fn write_head(
+    out: &mut String,
+    (title, about, intro): (&str, Option<&str>, &str),
+    facts: &[(&'static str, String)],
+    options: PageOptions,
+) {
     // Longer lines of prose are hard to read.
     let (paint, width) = (options.paint, options.width.min(100));
-    let mut lines = vec![paint.heading(&page.title)];
-    lines.extend(page.about.iter().flat_map(|about| wrap(about, width, 0)));
+    let mut lines = vec![paint.heading(title)];
+    lines.extend(about.iter().flat_map(|about| wrap(about, width, 0)));
     lines.push(String::new());
-    lines.extend(wrap(&page.intro, width, 0));
+    lines.extend(wrap(intro, width, 0));
     lines.push(String::new());
-    let mut facts = Table::new(&[Align::Left, Align::Left]);
-    for (name, value) in &page.facts {
-        facts.row([(*name).to_owned(), value.clone()]);
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for (name, value) in facts {
+        table.row([(*name).to_owned(), value.clone()]);
     }
-    lines.extend(facts.lines(width));
+    lines.extend(table.lines(width));
     lines.push(String::new());
     lines.extend(legend(width, paint));
     for line in lines {
         out.push_str(&line);
         out.push('\n');
-    }
-    for side in [Side::Request, Side::Response] {
-        if let Some(half) = page.half(side).filter(|_| options.side.is_none_or(|only| only == side)) {
-            write_half(out, catalog, half, options);
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One message a line, as nested JSON nodes with their byte ranges.
 
 use super::describe::{Describer, title};
+use super::json::{Plain, is_text, plain_text};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
@@ -125,9 +126,14 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
                 withheld(out, secret.len());
             }
             Some(Value::Int(value)) => number(value),
+            Some(Value::Uint(value)) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
             Some(Value::Bool(flag)) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Some(Value::Float(value)) => float(out, value),
             Some(Value::Uuid(uuid)) => drop(string(out, uuid_text(uuid).as_bytes())),
+            Some(Value::String(Some(text))) if is_text(place.ty()) => match plain_text(place.ty(), text) {
+                Plain::Text(text) => drop(string(out, &text)),
+                Plain::Json(json) => drop(string(out, json.as_bytes())),
+            },
             Some(Value::String(Some(text))) => {
                 if !string(out, text) {
                     out.extend_from_slice(b",\"valueBase64\":");
@@ -143,9 +149,12 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             Part::TaggedCount { count, .. }
             | Part::Tag(count)
             | Part::TagSize(count)
+            | Part::FieldSize(count)
+            | Part::FieldKey { number: count, .. }
             | Part::ArrayLength { count: Some(count), .. },
         ) => number(count.into()),
         What::Part(Part::Prefix(_, value)) => number(value),
+        What::Part(Part::Mark(_)) => drop(string(out, bytes)),
         What::Part(Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_)) if describer.is_guarded() => {
             withheld(out, bytes.len());
         }

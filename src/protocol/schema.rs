@@ -91,6 +91,10 @@ pub enum Kind {
     CoordinatorValue,
     /// Something that Kafka has no schema file for: record batches.
     Layout,
+    /// A message of Protocol Buffers: `tag` is a field's number, and the types are those of their language.
+    Protobuf,
+    /// A token of a SASL mechanism: texts with marks between them.
+    Token,
 }
 
 impl Kind {
@@ -105,6 +109,8 @@ impl Kind {
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
             Self::Layout => "layout",
+            Self::Protobuf => "protobuf",
+            Self::Token => "token",
         }
     }
 
@@ -119,6 +125,8 @@ impl Kind {
             Self::CoordinatorKey,
             Self::CoordinatorValue,
             Self::Layout,
+            Self::Protobuf,
+            Self::Token,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -167,6 +175,8 @@ pub struct SchemaField {
     pub json: Option<Box<str>>,
     /// In layouts: whether JSON leaves it out, because what it says is worked into other fields.
     pub hidden: bool,
+    /// In tokens: the text that stands in front of the value.
+    pub prefix: Option<Box<str>>,
     /// The fields of the struct that the field's type names, where it is described here.
     pub fields: Vec<SchemaField>,
 }
@@ -215,7 +225,9 @@ impl fmt::Display for TypeName {
 }
 
 /// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
-/// and bytes whose length stands in another field (`raw`).
+/// and bytes whose length stands in another field (`raw`); in tokens, text (`text`), a name with escapes (`saslname`, RFC
+/// 5802), digits (`decimal`), JSON (`json`) and a part of a JWT, which is JSON in base64url (`jwt`, RFC 7519); and those of
+/// Protocol Buffers that are no types of Kafka's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -234,11 +246,21 @@ pub enum Primitive {
     Varint,
     Varlong,
     Raw,
+    Double,
+    Fixed64,
+    Sfixed64,
+    Sint32,
+    Uint64,
+    Text,
+    SaslName,
+    Decimal,
+    Json,
+    Jwt,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 25] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -254,6 +276,16 @@ impl Primitive {
         Self::Varint,
         Self::Varlong,
         Self::Raw,
+        Self::Double,
+        Self::Fixed64,
+        Self::Sfixed64,
+        Self::Sint32,
+        Self::Uint64,
+        Self::Text,
+        Self::SaslName,
+        Self::Decimal,
+        Self::Json,
+        Self::Jwt,
     ];
 
     /// The word that stands in schema files.
@@ -274,6 +306,16 @@ impl Primitive {
             Self::Varint => "varint",
             Self::Varlong => "varlong",
             Self::Raw => "raw",
+            Self::Double => "double",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed64 => "sfixed64",
+            Self::Sint32 => "sint32",
+            Self::Uint64 => "uint64",
+            Self::Text => "text",
+            Self::SaslName => "saslname",
+            Self::Decimal => "decimal",
+            Self::Json => "json",
+            Self::Jwt => "jwt",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a field beside its schema: the names of its codes, whether it is a secret.
 
-use super::payload::Payload;
+use super::payload::Role;
 use super::schema::TypeName;
 
 /// Index of an enumeration among the [`Enumerations`](super::Enumerations).
@@ -17,6 +17,8 @@ pub enum Secret {
     Always,
     /// It is withheld when the name that stands before it in its struct is that of a sensitive configuration.
     Configuration,
+    /// It is withheld where what lies in it cannot be told, because that may hold a secret.
+    Unopened,
 }
 
 /// Where a plan gets what is not in the schema.
@@ -25,6 +27,6 @@ pub(super) trait FieldTraits {
     fn enumeration(&self, path: &str, name: &str, ty: &TypeName) -> Option<EnumerationId>;
     /// Whether the field is a secret.
     fn secret(&self, path: &str) -> Secret;
-    /// The schema of the field's bytes.
-    fn payload(&self, path: &str) -> Option<Payload>;
+    /// What the field means to what comes behind it, as far as its path says it.
+    fn role(&self, path: &str) -> Role;
 }

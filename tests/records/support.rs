@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::read::GzDecoder;
-use kafkascope::dissect::{Fault, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
+use kafkascope::dissect::{Fault, Known, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
 use kafkascope::encode::{self, Datum, Header, RecordBatch};
 use kafkascope::output::json::{JsonWriter, close_bracket};
 use kafkascope::protocol::{ApiKey, Catalog, Side};
@@ -46,14 +46,21 @@ impl<'c> Message<'c> {
 
 pub(crate) fn reading(catalog: &Catalog, key: ApiKey, side: Side, version: i16) -> Reading<'_> {
     let body = catalog.api_plan(key, side, version).unwrap();
-    Reading { side, header: catalog.header_for(body, side), body: Some(body), sized: true, missing: 0 }
+    let header = catalog.header_for(body, side);
+    Reading { side, header, body: Some(body), sized: true, missing: 0, known: Known::default() }
 }
 
 /// A Fetch response v4 of one partition, with bytes in the place of its records.
 pub(crate) fn fetched<'c>(catalog: &'c Catalog, records: &[u8]) -> (Reading<'c>, Vec<u8>) {
+    fetched_from(catalog, "", records)
+}
+
+/// The same from a topic.
+pub(crate) fn fetched_from<'c>(catalog: &'c Catalog, topic: &str, records: &[u8]) -> (Reading<'c>, Vec<u8>) {
     let (key, side, version) = (ApiKey::FETCH, Side::Response, 4);
     let plan = catalog.api_plan(key, side, version).unwrap();
     let mut body = encode::minimal(plan);
+    *body.at_mut(plan, "responses[0].topic").unwrap() = Datum::text(topic);
     *body.at_mut(plan, "responses[0].partitions[0].records").unwrap() = Datum::Records(Some(records.to_vec()));
     let frame = encode::frame(catalog, key, side, version, &Header::default(), &body).unwrap();
     (reading(catalog, key, side, version), frame)
@@ -89,7 +96,7 @@ pub(crate) fn tree<'c>(catalog: &'c Catalog, reading: &Reading<'c>, frame: &[u8]
 
 /// The leaves of each buffer tile it, nodes lie inside of their parents, and every inflated buffer has a node that names
 /// it, directly behind that of its compressed bytes.
-fn check(tree: &Tree<'_>, frame: &[u8]) {
+pub(crate) fn check(tree: &Tree<'_>, frame: &[u8]) {
     let nodes = tree.nodes();
     let lengths: Vec<usize> = std::iter::once(frame.len()).chain(tree.buffers().iter().map(Vec::len)).collect();
     let mut ends = vec![0; lengths.len()];
