@@ -57,7 +57,9 @@ impl<'p> MessageSink<'p> for Printer<'p> {
     fn message(&mut self, message: &Message<'_, 'p>) {
         self.messages += 1;
         assert_eq!(message.index, self.messages);
-        assert_eq!(message.size(), message.frame.len() as u64 + message.gap);
+        let behind: u64 = message.pieces.iter().map(|piece| piece.end - piece.start).sum();
+        assert_eq!(message.size(), behind + message.gap);
+        assert!(message.size() >= message.frame.len() as u64 + message.gap);
         assert!(
             message.request.is_none_or(|exchange| exchange.request < message.index),
             "answered before it was asked"

@@ -54,6 +54,9 @@ struct Contents {
 /// Bytes of a line after which it takes no more: millions of tiny elements would make lines of gigabytes.
 const MAX_LINE: usize = 192 << 20;
 
+/// Tells what is said of an array from the array, whose number in Protocol Buffers has fewer bits.
+const OF_TEXTS: u32 = 1 << 31;
+
 /// Room that one writer leaves to the next, so that a message costs no allocation.
 #[derive(Debug, Default)]
 pub struct JsonScratch {
@@ -329,7 +332,8 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         {
             let start = self.out.len();
             if let Some(level) = self.levels.last_mut().filter(|level| level.order == Order::None) {
-                level.begin_run(None, start);
+                // Put together as the pieces of the array are.
+                level.begin_run(field.tag.map(|tag| tag | OF_TEXTS), start);
             }
             self.base64_key(field);
             self.out.push(b'[');

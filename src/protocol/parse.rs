@@ -31,11 +31,12 @@ pub struct SchemaError {
 
 /// Reads one schema file. `file` is only for error messages.
 pub fn parse_schema(file: &str, text: &str) -> Result<Schema, SchemaError> {
-    let mut reader = Reader { file, text, structs: Vec::new() };
+    let mut reader = Reader { file, text, structs: Vec::new(), has_numbers: false };
     let root = reader.root(text)?;
     let Value::Object(object) = root else {
         return Err(reader.wrong(root.range(), "expected an object with the message's description"));
     };
+    reader.has_numbers = object.get_string("type").is_some_and(|word| Kind::of(&word.value) == Some(Kind::Protobuf));
     for key in ["fields", "commonStructs"] {
         reader.collect_structs(&object, key, 0)?;
     }
@@ -51,9 +52,12 @@ struct Reader<'a> {
     text: &'a str,
     /// The names of all structs that the file describes.
     structs: Vec<String>,
+    /// Whether tags are the numbers that fields of Protocol Buffers have.
+    has_numbers: bool,
 }
 
-/// What can be said of a message, a shared struct and a field, in all of Kafka's releases; `json` and `hidden` are our own.
+/// What can be said of a message, a shared struct and a field, in all of Kafka's releases; `json`, `hidden` and `prefix` are our
+/// own.
 const MESSAGE_ATTRIBUTES: [&str; 10] = [
     "apiKey",
     "type",
@@ -67,7 +71,7 @@ const MESSAGE_ATTRIBUTES: [&str; 10] = [
     "commonStructs",
 ];
 const STRUCT_ATTRIBUTES: [&str; 4] = ["name", "versions", "about", "fields"];
-const FIELD_ATTRIBUTES: [&str; 16] = [
+const FIELD_ATTRIBUTES: [&str; 17] = [
     "name",
     "type",
     "versions",
@@ -84,6 +88,7 @@ const FIELD_ATTRIBUTES: [&str; 16] = [
     "fields",
     "json",
     "hidden",
+    "prefix",
 ];
 
 /// Structs inside of structs; Kafka's own files go 5 deep.
@@ -225,7 +230,7 @@ impl<'a> Reader<'a> {
         if !tagged.is_empty() && tag.is_none() {
             return Err(self.missing(object, "tag"));
         }
-        if let (Some(property), None) = (object.get("tag"), object.get("taggedVersions")) {
+        if let (Some(property), None, false) = (object.get("tag"), object.get("taggedVersions"), self.has_numbers) {
             let problem = "a tag, but no \"taggedVersions\" that say where it holds; add them, as in \"1+\"";
             return Err(self.wrong(property.range, problem));
         }

@@ -159,6 +159,19 @@ fn arrays_in_many_pieces() {
     assert_eq!((faults, lengths), (0, [50_000; 2]));
 }
 
+/// An array of texts that are not UTF-8 in two pieces: each key stands once, and all bytes are there.
+#[test]
+fn texts_that_are_not_utf_8_in_pieces() {
+    let catalog = Catalog::builtin();
+    let keys = [sized(3, b"\xff"), sized(1, b"s"), sized(3, b"\xfe")].concat();
+    let payload = sized(1, &sized(1, &sized(3, &keys)));
+    let (json, faults) = alone(&catalog, "MetricsData", &payload);
+    let entity = support::at(json.at("body"), "resourceMetrics[0].resource.entityRefs[0]");
+    let values: Vec<_> = entity.at("_idKeysBase64").elements().iter().map(|text| text.at("value").text()).collect();
+    assert_eq!((faults, values), (0, vec![Some("/w=="), Some("/g==")]));
+    assert_eq!(entity.at("idKeys").elements().len(), 2);
+}
+
 /// Bytes that inflate to more than the limit: what came out is read, and the rest is told once.
 #[test]
 fn a_bomb() {
