@@ -16,6 +16,7 @@
 //! - [`output`]: messages to text and JSON.
 //! - [`cli`]: arguments, one file a subcommand.
 
+pub mod book;
 pub mod capture;
 pub mod cli;
 pub mod conversation;
@@ -27,4 +28,5 @@ pub mod output;
 pub mod paste;
 pub mod protocol;
 pub mod stream;
+pub mod tui;
 pub mod wire;

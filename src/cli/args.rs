@@ -64,7 +64,9 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// One line a message; what is done when no command is named
+    /// The screen: messages, trees and bytes; what is done on a terminal when no command is named
+    Open(OpenArgs),
+    /// One line a message; what is done elsewhere when no command is named
     List(ListArgs),
     /// The annotated tree of each message, or of some
     Show(ShowArgs),
@@ -97,6 +99,13 @@ pub(crate) struct InputArgs {
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
+}
+
+/// Arguments of `open`.
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }
 
 /// Arguments of `list`.

@@ -7,6 +7,7 @@ mod input;
 mod layout;
 mod list;
 mod nearest;
+mod open;
 mod schema;
 mod show;
 
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::Open(open) => open::run(open, common),
         Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),

@@ -12,4 +12,4 @@ pub mod summary;
 pub mod table;
 pub mod tree_json;
 pub mod tree_text;
-mod units;
+pub(crate) mod units;

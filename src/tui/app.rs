@@ -1,0 +1,550 @@
+//! The state of the screen, and what each key does to it.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use ratatui::layout::{Position, Rect};
+
+use super::action::{Action, Motion};
+use super::decoder::{Answer, Decoder};
+use super::hex::{HexOptions, HexPane, Offsets};
+use super::keys::{Key, Keymap, Pressed};
+use super::layout::{Areas, Layout, Pane};
+use super::list::{ListPane, TimeFormat};
+use super::mouse::Drag;
+use super::opened::Opened;
+use super::prompt::{Prompt, Question};
+use super::theme::Look;
+use super::tree::TreePane;
+use crate::book::{Book, Entry, Status, Step};
+
+/// The screen.
+pub(super) struct App<'b, 'p> {
+    pub(super) book: &'b Book<'p>,
+    pub(super) status: Status,
+    /// What is shown as the name of the capture.
+    pub(super) name: String,
+    pub(super) decoder: Decoder<'p>,
+    pub(super) keymap: Keymap,
+    pub(super) look: Look,
+    pub(super) layout: Layout,
+    pub(super) areas: Areas,
+    pub(super) focus: Pane,
+    /// The pane below the list that had the keys last.
+    pub(super) lower: Pane,
+    pub(super) list: ListPane,
+    pub(super) view: Option<View<'p>>,
+    /// The message whose tree is wanted.
+    wanted: Option<u64>,
+    pub(super) time: TimeFormat,
+    pub(super) hex: HexOptions,
+    pub(super) mode: Mode,
+    /// Something to tell, until the next key.
+    pub(super) notice: Option<Notice>,
+    pub(super) marks: HashMap<char, u64>,
+    /// Messages that were left by a jump.
+    history: Vec<u64>,
+    pub(super) follow: bool,
+    /// What the terminal is asked to do.
+    pub(super) request: Option<Request>,
+    pub(super) has_mouse: bool,
+    pub(super) drag: Option<Drag>,
+}
+
+/// A message that is open, and what is looked at of it.
+#[derive(Debug)]
+pub(super) struct View<'p> {
+    pub(super) opened: Opened<'p>,
+    pub(super) tree: TreePane,
+    pub(super) hex: HexPane,
+}
+
+/// What keys mean.
+#[derive(Debug)]
+pub(super) enum Mode {
+    /// What the table says.
+    Usual,
+    /// A letter for a mark.
+    Mark { go: bool },
+    /// Text that is typed.
+    Prompt(Prompt),
+    /// The help is open, from this line on.
+    Help(u16),
+}
+
+/// Something to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) text: String,
+    /// Whether something did not work.
+    pub(super) is_error: bool,
+}
+
+/// What only the terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Request {
+    Quit,
+    Suspend,
+    Redraw,
+    Mouse(bool),
+}
+
+/// Messages that were left, to go back to.
+const MAX_HISTORY: usize = 100;
+
+impl<'b, 'p> App<'b, 'p> {
+    pub(super) fn new(book: &'b Book<'p>, name: String, decoder: Decoder<'p>, keymap: Keymap, look: Look) -> Self {
+        Self {
+            book,
+            status: Status::default(),
+            name,
+            decoder,
+            keymap,
+            look,
+            layout: Layout::default(),
+            areas: Areas::default(),
+            focus: Pane::List,
+            lower: Pane::Tree,
+            list: ListPane::default(),
+            view: None,
+            wanted: None,
+            time: TimeFormat::default(),
+            hex: HexOptions::default(),
+            mode: Mode::Usual,
+            notice: None,
+            marks: HashMap::new(),
+            history: Vec::new(),
+            follow: false,
+            request: None,
+            has_mouse: true,
+            drag: None,
+        }
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, key: Key) {
+        self.notice = None;
+        match &mut self.mode {
+            Mode::Usual => match self.keymap.press(key) {
+                Pressed::Action(action) => self.act(action),
+                Pressed::Begun | Pressed::Nothing => {}
+            },
+            Mode::Mark { go } => {
+                let go = *go;
+                self.mode = Mode::Usual;
+                if let Some(letter) = key.letter() {
+                    self.mark(letter, go);
+                }
+            }
+            Mode::Help(_) => self.key_in_help(key),
+            Mode::Prompt(_) => self.key_in_prompt(key),
+        }
+    }
+
+    fn key_in_help(&mut self, key: Key) {
+        let Mode::Help(top) = &mut self.mode else { return };
+        let Pressed::Action(action) = self.keymap.press(key) else { return };
+        match action {
+            Action::Move(Motion::Up) => *top = top.saturating_sub(1),
+            Action::Move(Motion::Down) => *top = top.saturating_add(1),
+            Action::Move(Motion::PageUp | Motion::HalfPageUp) => *top = top.saturating_sub(10),
+            Action::Move(Motion::PageDown | Motion::HalfPageDown) => *top = top.saturating_add(10),
+            Action::Move(Motion::First | Motion::LineStart) => *top = 0,
+            Action::Move(Motion::Last | Motion::LineEnd) => *top = u16::MAX,
+            _ => self.mode = Mode::Usual,
+        }
+    }
+
+    /// Does what a key is bound to.
+    pub(super) fn act(&mut self, action: Action) {
+        match action {
+            Action::Move(motion) => self.motion(motion),
+            Action::NextPane => self.give_keys(self.focus.next()),
+            Action::PreviousPane => self.give_keys(self.focus.next().next()),
+            Action::Open => self.open(),
+            Action::Toggle => self.toggle(false),
+            Action::ToggleAll => self.toggle(true),
+            Action::Escape => self.escape(),
+            Action::Back => self.back(),
+            Action::GoTo => self.ask(Question::GoTo),
+            Action::NextMessage => self.step(Motion::Down),
+            Action::PreviousMessage => self.step(Motion::Up),
+            Action::Pair => self.pair(),
+            Action::NextFault => self.fault(Step::Forward),
+            Action::PreviousFault => self.fault(Step::Backward),
+            Action::NextInConnection => self.in_connection(Step::Forward),
+            Action::PreviousInConnection => self.in_connection(Step::Backward),
+            Action::SetMark => self.mode = Mode::Mark { go: false },
+            Action::GoToMark => self.mode = Mode::Mark { go: true },
+            Action::Zoom => self.layout.zoomed = !self.layout.zoomed,
+            Action::CycleLayout => self.cycle_layout(),
+            Action::Narrower => self.resize_tree(-40),
+            Action::Wider => self.resize_tree(40),
+            Action::Taller => self.layout.list = (self.layout.list + 50).min(900),
+            Action::Shorter => self.layout.list = self.layout.list.saturating_sub(50).max(50),
+            Action::Detail => self.layout.detail = !self.layout.detail,
+            Action::NextBuffer => self.next_buffer(),
+            Action::HexWidth => {
+                self.hex.width = self.hex.width.next();
+                self.tell(self.hex.width.name());
+            }
+            Action::Offsets => {
+                self.hex.offsets = match self.hex.offsets {
+                    Offsets::Frame => Offsets::Stream,
+                    Offsets::Stream => Offsets::Frame,
+                };
+                self.tell(match self.hex.offsets {
+                    Offsets::Frame => "offsets in the frame",
+                    Offsets::Stream => "offsets in the stream",
+                });
+            }
+            Action::TimeFormat => {
+                self.time = self.time.next();
+                self.list.forget();
+                self.tell(self.time.name());
+            }
+            Action::Mouse => {
+                self.has_mouse = !self.has_mouse;
+                self.request = Some(Request::Mouse(self.has_mouse));
+                let whose = if self.has_mouse { "the mouse is ours" } else { "the mouse is the terminal's" };
+                self.tell(whose);
+            }
+            Action::Follow => self.set_follow(!self.follow),
+            Action::Help => self.mode = Mode::Help(0),
+            Action::Redraw => self.request = Some(Request::Redraw),
+            Action::Suspend => self.request = Some(Request::Suspend),
+            Action::Cancel | Action::Quit => self.request = Some(Request::Quit),
+            Action::Search
+            | Action::SearchNext
+            | Action::SearchPrevious
+            | Action::Filter
+            | Action::Pause
+            | Action::Copy
+            | Action::Save => self.fail("not yet"),
+        }
+    }
+
+    /// Says something in the foot line.
+    pub(super) fn tell(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: false });
+    }
+
+    /// Says in the foot line that something did not work.
+    pub(super) fn fail(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: true });
+    }
+
+    /// Gives the keys to a pane.
+    pub(super) fn give_keys(&mut self, pane: Pane) {
+        self.focus = pane;
+        if pane != Pane::List {
+            self.lower = pane;
+        }
+        if pane == Pane::Hex {
+            self.bytes_to_tree();
+        }
+    }
+
+    fn motion(&mut self, motion: Motion) {
+        match self.focus {
+            Pane::List if motion == Motion::Right => self.give_keys(Pane::Tree),
+            Pane::List => self.step(motion),
+            Pane::Tree => {
+                let height = self.areas.tree.height;
+                if let Some(view) = &mut self.view {
+                    view.tree.apply(&view.opened, motion, height);
+                }
+                self.tree_to_bytes();
+            }
+            Pane::Hex => {
+                let (area, options) = (self.areas.hex, self.hex);
+                if let Some(view) = &mut self.view {
+                    view.hex.apply(&view.opened, motion, area, options);
+                }
+                self.bytes_to_tree();
+            }
+        }
+    }
+
+    /// Moves in the list.
+    fn step(&mut self, motion: Motion) {
+        let height = u64::from(self.areas.list.height.saturating_sub(1));
+        self.list.scroll.apply(motion, self.list.len(), height);
+        // Whoever leaves the newest message wants to read; whoever comes back to it wants to follow again.
+        let is_newest = self.list.scroll.cursor + 1 >= self.list.len();
+        if self.follow && !is_newest {
+            self.follow = false;
+        } else if !self.status.finished && is_newest && matches!(motion, Motion::Last | Motion::LineEnd) {
+            self.follow = true;
+        }
+    }
+
+    fn set_follow(&mut self, follow: bool) {
+        self.follow = follow;
+        if follow {
+            self.step(Motion::Last);
+        }
+        self.tell(if follow { "following the newest message" } else { "not following" });
+    }
+
+    /// Selects a message; one that the filter has left out stays so.
+    pub(super) fn jump(&mut self, number: u64) {
+        if let Some(from) = self.list.selected().filter(|from| *from != number) {
+            self.history.push(from);
+            if self.history.len() > MAX_HISTORY {
+                self.history.remove(0);
+            }
+        }
+        self.select(number);
+    }
+
+    fn select(&mut self, number: u64) {
+        let row = self.list.row_of(number);
+        if self.list.number(row) != Some(number) {
+            self.tell(format!("#{number} is not in the filter; Esc leaves it"));
+        }
+        self.follow = false;
+        let height = u64::from(self.areas.list.height.saturating_sub(1));
+        self.list.scroll.jump(row, self.list.len(), height);
+    }
+
+    fn back(&mut self) {
+        match self.history.pop() {
+            Some(number) => self.select(number),
+            None => self.tell("nowhere to go back to"),
+        }
+    }
+
+    fn pair(&mut self) {
+        let Some(number) = self.list.selected() else { return };
+        match self.book.pair(number) {
+            Some(other) => self.jump(other),
+            None => self.tell(format!("#{number} has no other half in this capture")),
+        }
+    }
+
+    fn in_connection(&mut self, step: Step) {
+        let Some(number) = self.list.selected() else { return };
+        let Some(connection) = self.book.entry(number).map(|entry| entry.connection) else { return };
+        match self.next(number, step, |entry| entry.connection == connection) {
+            Some(other) => self.jump(other),
+            None => self.tell("no more messages of this connection"),
+        }
+    }
+
+    /// The next fault: in the message that is open, else of the next message that has one.
+    fn fault(&mut self, step: Step) {
+        let Some(number) = self.list.selected() else { return };
+        let height = self.areas.tree.height;
+        if let Some(view) = self.view.as_mut().filter(|view| view.opened.number == number) {
+            let index = view.tree.selected();
+            if let Some(fault) = view.opened.fault_beside(index, step == Step::Forward) {
+                view.tree.select(&view.opened, fault, height);
+                self.tree_to_bytes();
+                return;
+            }
+        }
+        match self.next(number, step, |entry| entry.faulty) {
+            Some(other) => self.jump(other),
+            None => self.tell("no more faults"),
+        }
+    }
+
+    /// The next message that is listed and wanted.
+    fn next(&self, from: u64, step: Step, wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
+        let mut at = from;
+        loop {
+            at = self.book.next(at, step, &wanted)?;
+            if self.list.number(self.list.row_of(at)) == Some(at) {
+                return Some(at);
+            }
+        }
+    }
+
+    fn mark(&mut self, letter: char, go: bool) {
+        match (go, self.marks.get(&letter), self.list.selected()) {
+            (true, Some(number), _) => self.jump(*number),
+            (true, None, _) => self.tell(format!("nothing is marked {letter}")),
+            (false, _, Some(number)) => {
+                self.marks.insert(letter, number);
+                self.tell(format!("#{number} is marked {letter}"));
+            }
+            (false, _, None) => {}
+        }
+    }
+
+    fn open(&mut self) {
+        match self.focus {
+            Pane::List => self.give_keys(Pane::Tree),
+            Pane::Tree => self.toggle(false),
+            Pane::Hex => self.give_keys(Pane::Tree),
+        }
+    }
+
+    fn toggle(&mut self, all: bool) {
+        if self.focus == Pane::List {
+            self.give_keys(Pane::Tree);
+            return;
+        }
+        if let Some(view) = &mut self.view {
+            if all {
+                view.tree.toggle_all(&view.opened);
+            } else {
+                view.tree.toggle(&view.opened);
+            }
+        }
+    }
+
+    fn escape(&mut self) {
+        if self.layout.zoomed {
+            self.layout.zoomed = false;
+        } else if self.focus != Pane::List {
+            self.give_keys(Pane::List);
+        }
+    }
+
+    fn cycle_layout(&mut self) {
+        let now = self.layout.arrangement(self.areas.screen());
+        self.layout.zoomed = false;
+        let next = now.next();
+        self.layout.arrangement = Some(next);
+        self.tell(next.name());
+    }
+
+    fn resize_tree(&mut self, by: i16) {
+        let whole = self.areas.tree.width + self.areas.divider.width + self.areas.hex.width;
+        if self.areas.divider.width == 0 || whole == 0 {
+            return;
+        }
+        let now = (u32::from(self.areas.tree.width) * 1000 / u32::from(whole)) as u16;
+        self.layout.tree = Some(now.saturating_add_signed(by).clamp(50, 950));
+    }
+
+    fn next_buffer(&mut self) {
+        if let Some(view) = &mut self.view {
+            view.hex.next_buffer(&view.opened);
+        }
+        self.bytes_to_tree();
+    }
+
+    /// The bytes show the node that is selected.
+    pub(super) fn tree_to_bytes(&mut self) {
+        if let Some(view) = &mut self.view
+            && let Some(span) = view.opened.span(view.tree.selected())
+        {
+            view.hex.show(span);
+        }
+    }
+
+    /// The tree shows the innermost node of the byte under the cursor.
+    pub(super) fn bytes_to_tree(&mut self) {
+        let height = self.areas.tree.height;
+        if let Some(view) = &mut self.view
+            && let Some(node) = view.opened.node_at(view.hex.buffer, view.hex.cursor)
+        {
+            view.tree.select(&view.opened, node, height);
+        }
+    }
+
+    /// Asks for a line of text.
+    pub(super) fn ask(&mut self, question: Question) {
+        self.mode = Mode::Prompt(Prompt::new(question));
+    }
+
+    fn key_in_prompt(&mut self, key: Key) {
+        let Mode::Prompt(prompt) = &mut self.mode else { return };
+        let Some(answer) = prompt.press(key) else { return };
+        let question = prompt.question;
+        self.mode = Mode::Usual;
+        let Some(text) = answer else { return };
+        match question {
+            Question::GoTo => self.go_to(text.trim()),
+        }
+    }
+
+    /// A message by its number; in the bytes, an offset.
+    fn go_to(&mut self, text: &str) {
+        if self.focus == Pane::Hex {
+            let digits = text.trim_start_matches("0x");
+            let offset = u64::from_str_radix(digits, 16).ok();
+            let options = self.hex;
+            let is_there = match (&mut self.view, offset) {
+                (Some(view), Some(offset)) => view.hex.go_to(&view.opened, offset, options),
+                _ => false,
+            };
+            if is_there {
+                self.bytes_to_tree();
+            } else {
+                self.fail(format!("no byte has the offset {text:?} (hexadecimal)"));
+            }
+            return;
+        }
+        match text.trim_start_matches('#').parse() {
+            Ok(number) if (1..=self.book.len()).contains(&number) => self.jump(number),
+            _ => self.fail(format!("messages are numbered from 1 to {}", self.book.len())),
+        }
+    }
+
+    /// Takes what has come since: messages, decoded rows and trees. `wait` lets it wait a moment for what is in sight.
+    pub(super) fn refresh(&mut self, wait: bool) {
+        self.status = self.book.status();
+        self.list.all = self.book.len();
+        if self.follow {
+            self.list.scroll.cursor = self.list.len().saturating_sub(1);
+        }
+        let height = self.areas.list.height.saturating_sub(1);
+        let missing = self.list.missing(height);
+        let selected = self.list.selected();
+        if !missing.is_empty() {
+            self.decoder.rows(missing);
+        }
+        if selected != self.wanted {
+            self.wanted = selected;
+            selected.iter().for_each(|number| self.decoder.open(*number));
+        }
+        self.take(false);
+        let deadline = Instant::now() + self.decoder.patience();
+        while wait && self.is_waiting() && Instant::now() < deadline {
+            self.take(true);
+        }
+    }
+
+    /// Whether something in sight is not decoded yet.
+    pub(super) fn is_waiting(&mut self) -> bool {
+        let opened = self.view.as_ref().map(|view| view.opened.number);
+        let height = self.areas.list.height.saturating_sub(1);
+        opened != self.wanted || !self.list.missing(height).is_empty()
+    }
+
+    fn take(&mut self, wait: bool) {
+        for answer in self.decoder.answers(wait) {
+            match answer {
+                Answer::Rows(rows) => self.list.put(rows, self.time, self.status.start),
+                Answer::Opened(opened) if Some(opened.number) == self.wanted => self.show(*opened),
+                Answer::Opened(_) => {}
+                Answer::Failed(number, why) => {
+                    self.fail(format!("#{number}: {why}"));
+                }
+            }
+        }
+    }
+
+    /// Shows another message; where it is of the same kind as the one before, the same field stays selected.
+    fn show(&mut self, opened: Opened<'p>) {
+        let mut tree = TreePane::new(&opened);
+        let before = self.view.take().filter(|view| view.opened.title.0 == opened.title.0);
+        if let Some(before) = before {
+            let path = before.opened.path(before.tree.selected());
+            tree.select(&opened, opened.find(&path), self.areas.tree.height);
+        }
+        self.view = Some(View { opened, tree, hex: HexPane::default() });
+        self.tree_to_bytes();
+    }
+
+    /// The pane at a place of the screen, and the place in it.
+    pub(super) fn pane_at(&self, at: Position) -> Option<(Pane, Position)> {
+        let areas = [(Pane::List, self.areas.list), (Pane::Tree, self.areas.tree), (Pane::Hex, self.areas.hex)];
+        let inside = |area: Rect| Position::new(at.x - area.x, at.y - area.y);
+        areas.into_iter().find(|(_, area)| area.contains(at)).map(|(pane, area)| (pane, inside(area)))
+    }
+}

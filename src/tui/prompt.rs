@@ -1,0 +1,98 @@
+//! A line of text that is typed in the foot of the screen.
+
+use ratatui::crossterm::event::KeyCode;
+
+use super::keys::Key;
+
+/// A question, and what was typed so far.
+#[derive(Debug)]
+pub(super) struct Prompt {
+    pub(super) question: Question,
+    text: String,
+    /// Where in the text the cursor is, in bytes.
+    cursor: usize,
+}
+
+/// What a line of text is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    GoTo,
+}
+
+impl Question {
+    /// What stands before the text.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::GoTo => "go to: ",
+        }
+    }
+}
+
+impl Prompt {
+    pub(super) fn new(question: Question) -> Self {
+        Self { question, text: String::new(), cursor: 0 }
+    }
+
+    /// What was typed, before and behind the cursor.
+    pub(super) fn parts(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
+    }
+
+    /// Takes a key. The answer, when it is given: the text, or nothing where the question is dropped.
+    pub(super) fn press(&mut self, key: Key) -> Option<Option<String>> {
+        let (code, is_ctrl) = key.code();
+        let before = self.parts().0.chars().next_back().map_or(0, char::len_utf8);
+        let behind = self.parts().1.chars().next().map_or(0, char::len_utf8);
+        match code {
+            KeyCode::Enter => return Some(Some(std::mem::take(&mut self.text))),
+            KeyCode::Esc => return Some(None),
+            KeyCode::Char('c') if is_ctrl => return Some(None),
+            KeyCode::Char('u') if is_ctrl => {
+                self.text.drain(..self.cursor);
+                self.cursor = 0;
+            }
+            KeyCode::Char('a') if is_ctrl => self.cursor = 0,
+            KeyCode::Char('e') if is_ctrl => self.cursor = self.text.len(),
+            KeyCode::Char('w') if is_ctrl => {
+                let head = self.parts().0.trim_end();
+                let start = head.rfind(' ').map_or(0, |at| at + 1);
+                self.text.drain(start..self.cursor);
+                self.cursor = start;
+            }
+            KeyCode::Char(letter) if !is_ctrl => {
+                self.text.insert(self.cursor, letter);
+                self.cursor += letter.len_utf8();
+            }
+            // Going back behind the beginning drops the question.
+            KeyCode::Backspace if self.text.is_empty() => return Some(None),
+            KeyCode::Backspace => {
+                self.cursor -= before;
+                self.text.drain(self.cursor..self.cursor + before);
+            }
+            KeyCode::Delete => drop(self.text.drain(self.cursor..self.cursor + behind)),
+            KeyCode::Left => self.cursor -= before,
+            KeyCode::Right => self.cursor += behind,
+            KeyCode::Home => self.cursor = 0,
+            KeyCode::End => self.cursor = self.text.len(),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_edited() {
+        let mut prompt = Prompt::new(Question::GoTo);
+        for key in ["a", "ä", "left", "b", "home", "x", "end", "space", "c", "backspace"] {
+            assert_eq!(prompt.press(Key::parse(key).unwrap()), None);
+        }
+        assert_eq!(prompt.parts(), ("xabä ", ""));
+        assert_eq!(prompt.press(Key::parse("ctrl-w").unwrap()), None);
+        assert_eq!(prompt.press(Key::parse("enter").unwrap()), Some(Some(String::new())));
+        assert_eq!(prompt.press(Key::parse("backspace").unwrap()), Some(None));
+    }
+}

@@ -1,0 +1,101 @@
+//! The terminal: taken when the screen begins, given back when it ends, however it ends.
+
+use std::io::{self, stdout};
+use std::time::Duration;
+
+use anyhow::Context;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind};
+use ratatui::crossterm::execute;
+
+use super::app::{App, Request};
+use super::decoder::decoder;
+use super::keys::{Key, Keymap};
+use super::theme::{Depth, Ground, Look};
+use crate::book::Book;
+use crate::dissect::Opening;
+
+/// What the screen needs to know.
+#[derive(Debug)]
+pub struct Screen<'p> {
+    /// What is shown as the name of the capture.
+    pub name: String,
+    /// With what records are opened.
+    pub opening: Opening<'p>,
+    /// Whether secrets are shown.
+    pub show_secrets: bool,
+    /// Whether colours may be used.
+    pub coloured: bool,
+}
+
+/// How long the screen waits for what it wants to show at once, before it shows what it has.
+const PATIENCE: Duration = Duration::from_millis(8);
+/// How often it looks for what is new while something is.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs the screen until it is left.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let depth = if screen.coloured { Depth::of_environment(variable) } else { Depth::None };
+    let look = Look::new(depth, Ground::of_environment(variable));
+    let keymap = Keymap::new(&[]).map_err(anyhow::Error::msg)?;
+    std::thread::scope(|scope| {
+        let (decoder, worker) = decoder(book, screen.opening, screen.show_secrets, PATIENCE);
+        scope.spawn(move || worker.run());
+        // Restores the terminal in a panic, before the panic is told.
+        let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
+        let mut app = App::new(book, screen.name.clone(), decoder, keymap, look);
+        let outcome = set_mouse(true).and_then(|()| turn(&mut terminal, &mut app));
+        let restored = restore();
+        outcome.and(restored).context("the terminal failed")
+    })
+}
+
+/// Draws and takes events until the screen is left.
+fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()> {
+    loop {
+        terminal.draw(|frame| app.draw(frame))?;
+        let is_moving = app.is_waiting() || !app.status.finished;
+        let mut wait = if is_moving { TICK } else { Duration::from_secs(3600) };
+        // Keys that have come together are shown together.
+        while event::poll(wait)? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => app.key(Key::from(key)),
+                Event::Mouse(mouse) => app.mouse(mouse),
+                _ => {}
+            }
+            wait = Duration::ZERO;
+            match app.request.take() {
+                Some(Request::Quit) => return Ok(()),
+                Some(Request::Suspend) => suspend(terminal, app.has_mouse)?,
+                Some(Request::Redraw) => terminal.clear()?,
+                Some(Request::Mouse(on)) => set_mouse(on)?,
+                None => {}
+            }
+        }
+    }
+}
+
+fn set_mouse(on: bool) -> io::Result<()> {
+    if on { execute!(stdout(), EnableMouseCapture) } else { execute!(stdout(), DisableMouseCapture) }
+}
+
+fn restore() -> io::Result<()> {
+    set_mouse(false)?;
+    ratatui::try_restore()
+}
+
+/// Gives the terminal back and stops the process, as ctrl-z does elsewhere; goes on when the shell says so.
+fn suspend(terminal: &mut DefaultTerminal, has_mouse: bool) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        restore()?;
+        signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)?;
+        *terminal = ratatui::try_init()?;
+        set_mouse(has_mouse)?;
+    }
+    terminal.clear()
+}
