@@ -7,20 +7,25 @@ use ratatui::layout::{Position, Rect};
 
 use super::action::{Action, Motion};
 use super::decoder::{Answer, Decoder};
+use super::filter::Filter;
 use super::hex::{HexOptions, HexPane, Offsets};
 use super::keys::{Key, Keymap, Pressed};
 use super::layout::{Areas, Layout, Pane};
 use super::list::{ListPane, TimeFormat};
 use super::mouse::Drag;
 use super::opened::Opened;
+use super::pattern::Pattern;
 use super::prompt::{Prompt, Question};
+use super::seeker::{Finding, Hunt, Seeker};
 use super::theme::Look;
 use super::tree::TreePane;
 use crate::book::{Book, Entry, Status, Step};
+use crate::dissect::Opening;
 
 /// The screen.
 pub(super) struct App<'b, 'p> {
     pub(super) book: &'b Book<'p>,
+    pub(super) opening: Opening<'p>,
     pub(super) status: Status,
     /// What is shown as the name of the capture.
     pub(super) name: String,
@@ -44,6 +49,17 @@ pub(super) struct App<'b, 'p> {
     pub(super) marks: HashMap<char, u64>,
     /// Messages that were left by a jump.
     history: Vec<u64>,
+    /// Where in the next message that is opened the tree goes.
+    goal: Option<(u64, Goal)>,
+    pub(super) seeker: Seeker,
+    /// What was searched for last.
+    pattern: Option<(String, Pattern)>,
+    /// What the messages that are listed have passed.
+    pub(super) filter: Option<String>,
+    /// How many messages were looked through.
+    pub(super) sought: u64,
+    /// The message to stay at while a filter fills the list.
+    anchor: Option<u64>,
     pub(super) follow: bool,
     /// What the terminal is asked to do.
     pub(super) request: Option<Request>,
@@ -57,6 +73,14 @@ pub(super) struct View<'p> {
     pub(super) opened: Opened<'p>,
     pub(super) tree: TreePane,
     pub(super) hex: HexPane,
+}
+
+/// A node of a message that is not open yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    Node(u32),
+    /// The first fault, or the last.
+    Fault(Step),
 }
 
 /// What keys mean.
@@ -93,9 +117,16 @@ pub(super) enum Request {
 const MAX_HISTORY: usize = 100;
 
 impl<'b, 'p> App<'b, 'p> {
-    pub(super) fn new(book: &'b Book<'p>, name: String, decoder: Decoder<'p>, keymap: Keymap, look: Look) -> Self {
+    pub(super) fn new(
+        book: &'b Book<'p>,
+        opening: Opening<'p>,
+        name: String,
+        (decoder, seeker): (Decoder<'p>, Seeker),
+        (keymap, look): (Keymap, Look),
+    ) -> Self {
         Self {
             book,
+            opening,
             status: Status::default(),
             name,
             decoder,
@@ -114,6 +145,12 @@ impl<'b, 'p> App<'b, 'p> {
             notice: None,
             marks: HashMap::new(),
             history: Vec::new(),
+            goal: None,
+            seeker,
+            pattern: None,
+            filter: None,
+            sought: 0,
+            anchor: None,
             follow: false,
             request: None,
             has_mouse: true,
@@ -124,6 +161,7 @@ impl<'b, 'p> App<'b, 'p> {
     /// Takes a key.
     pub(super) fn key(&mut self, key: Key) {
         self.notice = None;
+        self.anchor = None;
         match &mut self.mode {
             Mode::Usual => match self.keymap.press(key) {
                 Pressed::Action(action) => self.act(action),
@@ -166,7 +204,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::ToggleAll => self.toggle(true),
             Action::Escape => self.escape(),
             Action::Back => self.back(),
-            Action::GoTo => self.ask(Question::GoTo),
+            Action::GoTo => self.ask(Question::GoTo, ""),
             Action::NextMessage => self.step(Motion::Down),
             Action::PreviousMessage => self.step(Motion::Up),
             Action::Pair => self.pair(),
@@ -213,14 +251,16 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Help => self.mode = Mode::Help(0),
             Action::Redraw => self.request = Some(Request::Redraw),
             Action::Suspend => self.request = Some(Request::Suspend),
+            Action::Cancel if self.seeker.cancel() => self.tell("stopped"),
             Action::Cancel | Action::Quit => self.request = Some(Request::Quit),
-            Action::Search
-            | Action::SearchNext
-            | Action::SearchPrevious
-            | Action::Filter
-            | Action::Pause
-            | Action::Copy
-            | Action::Save => self.fail("not yet"),
+            Action::Search => self.ask(Question::Search, ""),
+            Action::SearchNext => self.search(true),
+            Action::SearchPrevious => self.search(false),
+            Action::Filter => {
+                let text = self.filter.clone().unwrap_or_default();
+                self.ask(Question::Filter, &text);
+            }
+            Action::Pause | Action::Copy | Action::Save => self.fail("not yet"),
         }
     }
 
@@ -268,7 +308,7 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Moves in the list.
     fn step(&mut self, motion: Motion) {
-        let height = u64::from(self.areas.list.height.saturating_sub(1));
+        let height = self.list_height();
         self.list.scroll.apply(motion, self.list.len(), height);
         // Whoever leaves the newest message wants to read; whoever comes back to it wants to follow again.
         let is_newest = self.list.scroll.cursor + 1 >= self.list.len();
@@ -304,8 +344,7 @@ impl<'b, 'p> App<'b, 'p> {
             self.tell(format!("#{number} is not in the filter; Esc leaves it"));
         }
         self.follow = false;
-        let height = u64::from(self.areas.list.height.saturating_sub(1));
-        self.list.scroll.jump(row, self.list.len(), height);
+        self.list.scroll.jump(row, self.list.len(), self.list_height());
     }
 
     fn back(&mut self) {
@@ -345,7 +384,10 @@ impl<'b, 'p> App<'b, 'p> {
             }
         }
         match self.next(number, step, |entry| entry.faulty) {
-            Some(other) => self.jump(other),
+            Some(other) => {
+                self.goal = Some((other, Goal::Fault(step)));
+                self.jump(other);
+            }
             None => self.tell("no more faults"),
         }
     }
@@ -398,9 +440,113 @@ impl<'b, 'p> App<'b, 'p> {
     fn escape(&mut self) {
         if self.layout.zoomed {
             self.layout.zoomed = false;
+        } else if self.seeker.cancel() {
+            self.tell("stopped");
+        } else if self.filter.is_some() && self.focus == Pane::List {
+            self.set_filter("");
         } else if self.focus != Pane::List {
             self.give_keys(Pane::List);
         }
+    }
+
+    /// Looks for the pattern that was typed last.
+    fn search(&mut self, forward: bool) {
+        let Some((text, pattern)) = &self.pattern else {
+            self.tell("nothing was searched for yet; / does");
+            return;
+        };
+        let Some(number) = self.list.selected() else { return };
+        let node = self.view.as_ref().filter(|view| view.opened.number == number).map(|view| view.tree.selected());
+        let hunt = Hunt::Pattern {
+            pattern: pattern.clone(),
+            from: (number, node),
+            forward,
+            among: self.list.wanted.clone(),
+        };
+        let text = format!("searching {text}");
+        self.seeker.begin(hunt);
+        self.sought = 0;
+        self.tell(text);
+    }
+
+    /// Lists only messages that pass; no words: all.
+    fn set_filter(&mut self, text: &str) {
+        let selected = self.list.selected();
+        self.seeker.cancel();
+        self.sought = 0;
+        match Filter::parse(text, self.opening.catalog) {
+            None => {
+                self.filter = None;
+                self.list.wanted = None;
+                let row = selected.map_or(0, |number| self.list.row_of(number));
+                self.list.scroll.jump(row, self.list.len(), self.list_height());
+            }
+            Some(filter) => {
+                self.filter = Some(text.to_owned());
+                self.list.wanted = Some(Vec::new());
+                self.anchor = selected;
+                self.seeker.begin(Hunt::Filter(filter));
+            }
+        }
+    }
+
+    /// Takes what was found since.
+    fn take_findings(&mut self) {
+        for finding in self.seeker.findings() {
+            match finding {
+                Finding::Progress(sought) => self.sought = sought,
+                Finding::Passing(numbers, sought) => {
+                    self.sought = sought;
+                    if let Some(wanted) = &mut self.list.wanted {
+                        wanted.extend(numbers);
+                    }
+                    if let Some(anchor) = self.anchor {
+                        let (row, len) = (self.list.row_of(anchor), self.list.len());
+                        self.list.scroll.jump(row.min(len.saturating_sub(1)), len, self.list_height());
+                    }
+                }
+                Finding::Node(number, node) => {
+                    self.seeker.end();
+                    self.notice = None;
+                    self.goal = Some((number, Goal::Node(node)));
+                    let is_open = self.view.as_ref().is_some_and(|view| view.opened.number == number);
+                    self.jump(number);
+                    if is_open {
+                        self.reach_goal();
+                    }
+                    if self.focus == Pane::List {
+                        self.give_keys(Pane::Tree);
+                    }
+                }
+                Finding::Filtered => self.seeker.end(),
+                Finding::Nowhere => {
+                    self.seeker.end();
+                    let text = self.pattern.as_ref().map_or("it", |(text, _)| text);
+                    self.fail(format!("{text} is nowhere"));
+                }
+            }
+        }
+    }
+
+    /// Goes to the node that the message was opened for.
+    fn reach_goal(&mut self) {
+        let height = self.areas.tree.height;
+        let Some(view) = &mut self.view else { return };
+        let Some((_, goal)) = self.goal.take_if(|(number, _)| *number == view.opened.number) else { return };
+        let node = match goal {
+            Goal::Node(node) => Some(node),
+            Goal::Fault(Step::Forward) => view.opened.fault_beside(0, true),
+            Goal::Fault(Step::Backward) => view.opened.fault_beside(u32::MAX, false),
+        };
+        if let Some(node) = node {
+            view.tree.select(&view.opened, node, height);
+        }
+        self.tree_to_bytes();
+    }
+
+    /// Rows of messages that are in sight.
+    fn list_height(&self) -> u64 {
+        u64::from(self.areas.list.height.saturating_sub(1))
     }
 
     fn cycle_layout(&mut self) {
@@ -447,8 +593,8 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     /// Asks for a line of text.
-    pub(super) fn ask(&mut self, question: Question) {
-        self.mode = Mode::Prompt(Prompt::new(question));
+    pub(super) fn ask(&mut self, question: Question, text: &str) {
+        self.mode = Mode::Prompt(Prompt::new(question, text));
     }
 
     fn key_in_prompt(&mut self, key: Key) {
@@ -459,6 +605,15 @@ impl<'b, 'p> App<'b, 'p> {
         let Some(text) = answer else { return };
         match question {
             Question::GoTo => self.go_to(text.trim()),
+            Question::Search if text.is_empty() => self.search(true),
+            Question::Search => match Pattern::parse(&text) {
+                Ok(pattern) => {
+                    self.pattern = Some((text, pattern));
+                    self.search(true);
+                }
+                Err(why) => self.fail(why),
+            },
+            Question::Filter => self.set_filter(text.trim()),
         }
     }
 
@@ -503,6 +658,7 @@ impl<'b, 'p> App<'b, 'p> {
             selected.iter().for_each(|number| self.decoder.open(*number));
         }
         self.take(false);
+        self.take_findings();
         let deadline = Instant::now() + self.decoder.patience();
         while wait && self.is_waiting() && Instant::now() < deadline {
             self.take(true);
@@ -539,6 +695,7 @@ impl<'b, 'p> App<'b, 'p> {
         }
         self.view = Some(View { opened, tree, hex: HexPane::default() });
         self.tree_to_bytes();
+        self.reach_goal();
     }
 
     /// The pane at a place of the screen, and the place in it.

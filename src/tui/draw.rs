@@ -14,6 +14,7 @@ use super::list::ListOptions;
 use super::text::Pen;
 use super::theme::Look;
 use super::{detail, help};
+use crate::output::table::harmless;
 
 impl App<'_, '_> {
     /// Draws everything.
@@ -54,9 +55,8 @@ impl App<'_, '_> {
         if self.list.len() > 0 {
             right = format!("{row}/{}", self.list.len());
         }
-        if let Some(wanted) = &self.list.wanted {
-            right.push_str(&format!(" of {}", self.list.all));
-            let _ = wanted;
+        if let Some(filter) = &self.filter {
+            right.push_str(&format!(" of {}  filter: {}", self.list.all, harmless(filter)));
         }
         right.push_str(if self.follow { "  following " } else { " " });
         let mut pen = Pen::new(buffer, area);
@@ -79,7 +79,9 @@ impl App<'_, '_> {
         if status.tls > 0 {
             pen.put(&format!("  {} TLS without keys", status.tls), Style::new());
         }
-        if !status.finished {
+        if self.seeker.is_busy() && self.list.all > 0 {
+            pen.put(&progress(self.sought, self.list.all), self.look.heading());
+        } else if !status.finished {
             let text = match status.total.filter(|total| *total > 0) {
                 Some(total) => progress(status.read, total),
                 None => "  live".to_owned(),

@@ -129,11 +129,6 @@ impl ListPane {
         self.widths = Widths::default();
     }
 
-    /// The row of a message, when it was decoded.
-    pub(super) fn get(&self, number: u64) -> Option<&Row> {
-        self.rows.get(&number)
-    }
-
     /// Messages in sight, and the one before them, that were not decoded yet.
     pub(super) fn missing(&mut self, height: u16) -> Vec<u64> {
         self.scroll.show(self.len(), height.into());

@@ -20,8 +20,6 @@ pub(super) struct Opened<'p> {
     pub(super) heading: String,
     /// The place of its first byte in its stream.
     pub(super) stream_offset: u64,
-    /// What it is called in the list, as in `Fetch v12 request`.
-    pub(super) packets: Vec<u64>,
     topics: Arc<TopicNames>,
     catalog: &'p Catalog,
     show_secrets: bool,
@@ -56,7 +54,6 @@ impl<'p> Opened<'p> {
             title: title(opening.catalog, message),
             heading: heading.trim_end().to_owned(),
             stream_offset: message.stream_offset,
-            packets: message.packets.to_vec(),
             topics,
             catalog: opening.catalog,
             show_secrets,
@@ -115,7 +112,7 @@ impl<'p> Opened<'p> {
         let found = if forward {
             (index as usize + 1..nodes.len()).find(is_fault)
         } else {
-            (0..index as usize).rev().find(is_fault)
+            (0..nodes.len().min(index as usize)).rev().find(is_fault)
         };
         found.map(|at| at as u32)
     }

@@ -17,6 +17,8 @@ pub(super) struct Prompt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     GoTo,
+    Search,
+    Filter,
 }
 
 impl Question {
@@ -24,13 +26,16 @@ impl Question {
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::GoTo => "go to: ",
+            Self::Search => "search: ",
+            Self::Filter => "filter: ",
         }
     }
 }
 
 impl Prompt {
-    pub(super) fn new(question: Question) -> Self {
-        Self { question, text: String::new(), cursor: 0 }
+    /// With a text to begin with.
+    pub(super) fn new(question: Question, text: &str) -> Self {
+        Self { question, text: text.to_owned(), cursor: text.len() }
     }
 
     /// What was typed, before and behind the cursor.
@@ -86,7 +91,7 @@ mod tests {
 
     #[test]
     fn lines_are_edited() {
-        let mut prompt = Prompt::new(Question::GoTo);
+        let mut prompt = Prompt::new(Question::GoTo, "");
         for key in ["a", "ä", "left", "b", "home", "x", "end", "space", "c", "backspace"] {
             assert_eq!(prompt.press(Key::parse(key).unwrap()), None);
         }

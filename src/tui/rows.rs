@@ -26,8 +26,6 @@ pub(super) struct Row {
     pub(super) notes: String,
     /// The client's name for itself.
     pub(super) client_id: String,
-    /// The request of a response.
-    pub(super) request: Option<u64>,
 }
 
 /// Makes rows.
@@ -59,7 +57,6 @@ impl<'p> RowMaker<'p> {
             summary: summary.text.to_owned(),
             notes: summary.notes.to_owned(),
             client_id: message.client_id.map(crate::dissect::display_text).unwrap_or_default(),
-            request: message.request.map(|exchange| exchange.request),
         }
     }
 }

@@ -11,6 +11,7 @@ use ratatui::crossterm::execute;
 use super::app::{App, Request};
 use super::decoder::decoder;
 use super::keys::{Key, Keymap};
+use super::seeker::seeker;
 use super::theme::{Depth, Ground, Look};
 use crate::book::Book;
 use crate::dissect::Opening;
@@ -44,10 +45,12 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
     let keymap = Keymap::new(&[]).map_err(anyhow::Error::msg)?;
     std::thread::scope(|scope| {
         let (decoder, worker) = decoder(book, screen.opening, screen.show_secrets, PATIENCE);
+        let (seeker, scout) = seeker(book, screen.opening, screen.show_secrets);
         scope.spawn(move || worker.run());
+        scope.spawn(move || scout.run());
         // Restores the terminal in a panic, before the panic is told.
         let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
-        let mut app = App::new(book, screen.name.clone(), decoder, keymap, look);
+        let mut app = App::new(book, screen.opening, screen.name.clone(), (decoder, seeker), (keymap, look));
         let outcome = set_mouse(true).and_then(|()| turn(&mut terminal, &mut app));
         let restored = restore();
         outcome.and(restored).context("the terminal failed")
@@ -58,7 +61,7 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
 fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()> {
     loop {
         terminal.draw(|frame| app.draw(frame))?;
-        let is_moving = app.is_waiting() || !app.status.finished;
+        let is_moving = app.is_waiting() || app.seeker.is_busy() || !app.status.finished;
         let mut wait = if is_moving { TICK } else { Duration::from_secs(3600) };
         // Keys that have come together are shown together.
         while event::poll(wait)? {

@@ -114,7 +114,9 @@ impl TreePane {
         let is_all_unfolded = folders.iter().all(|at| self.unfolded.contains(at));
         self.fold(opened, index);
         if is_all_unfolded {
-            folders.iter().for_each(|at| drop(self.unfolded.remove(at)));
+            for at in &folders {
+                self.unfolded.remove(at);
+            }
         } else {
             self.unfolded.extend(folders.into_iter().filter(|at| *at != index));
             self.unfold(opened, index);
