@@ -17,8 +17,8 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use fastrand::Rng;
 use kafkascope::capture::{CaptureReader, Time, segment};
-use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject, TopicNames};
-use kafkascope::dissect::{Deaf, Opening, RequestHead, Tree, dissect, fit_request, fit_response};
+use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject};
+use kafkascope::dissect::{Deaf, Opening, RequestHead, TopicNames, Tree, dissect, fit_request, fit_response};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
 use kafkascope::stream::{Close, Connection, ConnectionId, Direction, Gap, Limits, Origin, Reassembler, StreamSink};
@@ -65,6 +65,7 @@ fn message(kind: Kind) -> (Vec<u8>, Message<'static, 'static>) {
         guessed: false,
         gap: 0,
         packets: &[1, 2, 3],
+        pieces: &[],
         stream_offset: 0,
         request: None,
         topics: &TOPICS,

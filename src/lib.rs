@@ -13,6 +13,7 @@
 //! - [`capture`]: files to packets to TCP segments.
 //! - [`stream`]: segments to connections and streams.
 //! - [`conversation`]: streams to frames to messages to exchanges.
+//! - [`book`]: an index of all messages of a capture, from which any of them is read again.
 //! - [`output`]: messages to text and JSON.
 //! - [`cli`]: arguments, one file a subcommand.
 

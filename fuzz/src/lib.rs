@@ -21,7 +21,7 @@ fn catalog() -> &'static Catalog {
 
 /// With what records are opened: little memory, so that the limit is met.
 fn opening(catalog: &Catalog) -> Opening<'_> {
-    Opening { catalog, max_inflate: Some(1 << 20) }
+    Opening { max_inflate: Some(1 << 20), ..Opening::new(catalog) }
 }
 
 /// Lines of JSON are JSON, have no key twice in an object, and nothing in them that a terminal acts on.

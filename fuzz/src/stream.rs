@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use kafkascope::capture::{Segment, Time};
+use kafkascope::capture::{Place, Segment, Time};
 use kafkascope::stream::{Close, Connection, ConnectionId, Direction, Gap, Limits, Origin, Reassembler, StreamSink};
 
 /// Eight bytes a segment: what it is, its place, its length, its acknowledgment, the time that has passed.
@@ -52,6 +52,7 @@ pub fn run(data: &[u8]) {
             fin: kind & 0x30 == 0x30,
             rst: kind & 0x30 == 0x10,
             payload: &payload,
+            place: Place { source: 0, offset: u64::from(sequence.wrapping_add(u32::from(syn))) },
             cut: if cut < 200 { 0 } else { u32::from(cut) },
         };
         reassembler.push(&segment, &mut rules);
@@ -105,6 +106,9 @@ impl StreamSink for Rules {
     fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
         assert!(!bytes.is_empty() && origin.packet <= self.now);
         self.delivered += bytes.len() as u64;
+        // What is told of a segment's middle lies in its middle.
+        let place = origin.place.offset as u32;
+        assert!((0..).zip(bytes).all(|(at, byte)| value_at(place.wrapping_add(at)) == *byte), "bytes lie elsewhere");
         let stream = self.open.get_mut(&connection.id).expect("open").entry(direction).or_default();
         assert_eq!(stream.offset, origin.offset, "bytes do not continue");
         stream.offset += bytes.len() as u64;

@@ -5,6 +5,23 @@ use std::borrow::Cow;
 use super::Time;
 use super::bytes::{ByteOrder, padded};
 
+/// Where a byte can be read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Which input, counted from 0; a single reader knows of no other.
+    pub source: u16,
+    /// How many bytes of the input are before it.
+    pub offset: u64,
+}
+
+impl Place {
+    /// The place so many bytes further on.
+    #[must_use]
+    pub const fn after(self, bytes: u64) -> Self {
+        Self { source: self.source, offset: self.offset.saturating_add(bytes) }
+    }
+}
+
 /// A captured packet, as the file has it.
 #[derive(Clone, Debug)]
 pub struct Packet<'a> {
@@ -18,6 +35,8 @@ pub struct Packet<'a> {
     pub link: LinkType,
     /// The bytes that were kept.
     pub data: &'a [u8],
+    /// Where they lie.
+    pub place: Place,
     /// How long the packet was on the network; never less than the data, whatever the file says.
     pub original_length: u32,
     /// The comments that pcapng keeps beside a packet.
@@ -55,12 +74,41 @@ impl LinkType {
 #[derive(Clone, Debug)]
 pub struct Comments<'a> {
     options: Options<'a>,
+    /// How many bytes of the input are before the options.
+    offset: u64,
+}
+
+/// Where comments can be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommentsAt {
+    /// The place of the options that hold them.
+    pub place: Place,
+    /// The length of the options in bytes.
+    pub length: u32,
+    order: ByteOrder,
+}
+
+impl CommentsAt {
+    /// The comments in the bytes that were read again.
+    pub fn comments(self, options: &[u8]) -> Comments<'_> {
+        Comments::new(options, self.order, self.place.offset)
+    }
+}
+
+impl Packet<'_> {
+    /// Where its comments can be read again; None when it has none.
+    pub fn comments_at(&self) -> Option<CommentsAt> {
+        self.comments.clone().next()?;
+        let Options { options, order } = self.comments.options;
+        let place = Place { offset: self.comments.offset, ..self.place };
+        Some(CommentsAt { place, length: options.len() as u32, order })
+    }
 }
 
 impl<'a> Comments<'a> {
-    pub(super) fn new(options: &'a [u8], order: ByteOrder) -> Self {
+    pub(super) fn new(options: &'a [u8], order: ByteOrder, offset: u64) -> Self {
         let options = Options { options, order };
-        Self { options }
+        Self { options, offset }
     }
 }
 

@@ -57,6 +57,12 @@ impl Pcap {
         }))
     }
 
+    /// How long the record at the start of the bytes is; None when that is not there.
+    pub(super) fn record_length(&self, bytes: &[u8]) -> Option<usize> {
+        let [_seconds, _fraction, length, _original_length] = self.order.words(bytes)?;
+        Some(RECORD_HEADER.saturating_add(length as usize))
+    }
+
     /// Finds the next packet at the start of the window; None at the end of the file.
     pub(super) fn next<R: Read>(&self, window: &mut Window<R>, packet: u64) -> Result<Option<Located>, CaptureError> {
         let offset = window.offset();

@@ -77,6 +77,12 @@ impl PcapNg {
         Ok(Some(pcapng))
     }
 
+    /// How long the block at the start of the bytes is; None when that is not there, or the block holds no packet.
+    pub(super) fn packet_length(&self, bytes: &[u8]) -> Option<usize> {
+        let [kind, length] = self.order.words(bytes)?;
+        matches!(kind, ENHANCED_PACKET | PACKET | SIMPLE_PACKET).then_some(length as usize)
+    }
+
     /// Finds the next packet at the start of the window; None at the end of the file.
     pub(super) fn next<R: Read>(
         &mut self,

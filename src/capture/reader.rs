@@ -7,7 +7,7 @@ use super::bytes::ByteOrder;
 use super::pcap::Pcap;
 use super::pcapng::PcapNg;
 use super::window::Window;
-use super::{CaptureError, Comments, LinkType, Packet, Time};
+use super::{CaptureError, Comments, LinkType, Packet, Place, Time};
 
 /// Reads the packets of a pcap or pcapng file, told apart by its first bytes.
 ///
@@ -69,6 +69,8 @@ impl<R: Read> CaptureReader<R> {
         let Some(located) = self.ahead.take() else { return Ok(None) };
         self.packets += 1;
         self.done = located.total;
+        let options_at = self.window.offset() + located.options.start as u64;
+        let place = Place { source: 0, offset: self.window.offset() + located.data.start as u64 };
         let bytes = self.window.bytes();
         let data = bytes.get(located.data).unwrap_or_default();
         Ok(Some(Packet {
@@ -77,8 +79,9 @@ impl<R: Read> CaptureReader<R> {
             interface: located.interface,
             link: located.link,
             data,
+            place,
             original_length: located.original_length.max(data.len() as u32),
-            comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order),
+            comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order, options_at),
         }))
     }
 
@@ -99,6 +102,16 @@ impl<R: Read> CaptureReader<R> {
             self.ahead = located?;
         }
         Ok(self.ahead.as_ref().map(|located| located.time))
+    }
+
+    /// Whether the next packet, or the end, is surely there already, so that asking for it reads nothing.
+    pub fn is_ready(&self) -> bool {
+        let bytes = self.window.bytes().get(self.done..).unwrap_or_default();
+        let length = match &self.format {
+            Format::Pcap(pcap) => pcap.record_length(bytes),
+            Format::PcapNg(pcapng) => pcapng.packet_length(bytes),
+        };
+        self.stopped || self.ahead.is_some() || length.is_some_and(|length| length <= bytes.len())
     }
 
     /// Packets given so far.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{LaxIpSlice, LenSource, ip_number};
 
-use super::{LinkType, Packet, Time};
+use super::{LinkType, Packet, Place, Time};
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +41,8 @@ pub struct Segment<'a> {
     pub rst: bool,
     /// The data.
     pub payload: &'a [u8],
+    /// Where its first byte lies.
+    pub place: Place,
     /// How many bytes of payload followed on the network that the capture did not keep.
     pub cut: u32,
 }
@@ -234,6 +236,14 @@ fn tcp_segment<'a>(
         fin: flags & FIN != 0,
         rst: flags & RST != 0,
         payload,
+        place: place_of(packet, payload),
         cut,
     })
+}
+
+/// Where a part of a packet's data lies.
+fn place_of(packet: &Packet<'_>, part: &[u8]) -> Place {
+    // The layers in between cut at both ends, so their lengths would have to be added up; addresses tell it at once.
+    let before = part.as_ptr().addr().checked_sub(packet.data.as_ptr().addr());
+    packet.place.after(before.filter(|before| *before <= packet.data.len()).unwrap_or_default() as u64)
 }

@@ -96,6 +96,9 @@ pub(crate) struct InputArgs {
     /// Frames that say that they are longer are not believed
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
     pub(crate) max_frame: u32,
+    /// Keys and values of a topic's records are in this format: string, json or hex; a `*` ends the beginning of a name
+    #[arg(long, value_name = "TOPIC[:key|:value]=FORMAT")]
+    pub(crate) decode: Vec<String>,
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
@@ -255,7 +258,8 @@ pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) ->
             before.rotate_right(1);
         }
     } else if !is_mistyped(&arguments, first) {
-        arguments.insert(1, OsString::from("list"));
+        let command = if super::open::is_possible() { "open" } else { "list" };
+        arguments.insert(1, OsString::from(command));
     }
     arguments
 }

@@ -4,24 +4,21 @@ use super::End;
 use super::args::{Common, ExportArgs, ExportFormat};
 use super::input::{self, Printer};
 use crate::conversation::Message;
+use crate::dissect::Opening;
 use crate::output::ndjson::NdjsonWriter;
 use crate::output::tree_json::TreeJsonWriter;
 
 pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
+    let decoders = super::decoders(&export.input.decode)?;
+    let opening = Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) };
     match export.format {
-        ExportFormat::Ndjson => input::read(
-            &export.input,
-            common,
-            &catalog,
-            NdjsonWriter::new(super::opening(&catalog, common), common.show_secrets),
-        ),
-        ExportFormat::Tree => input::read(
-            &export.input,
-            common,
-            &catalog,
-            TreeJsonWriter::new(super::opening(&catalog, common), common.show_secrets),
-        ),
+        ExportFormat::Ndjson => {
+            input::read(&export.input, common, &catalog, NdjsonWriter::new(opening, common.show_secrets))
+        }
+        ExportFormat::Tree => {
+            input::read(&export.input, common, &catalog, TreeJsonWriter::new(opening, common.show_secrets))
+        }
     }
 }
 

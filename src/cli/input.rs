@@ -1,14 +1,10 @@
 //! Captures from the command line to a sink, and what is said about them in the end.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::Path;
-
-use anyhow::Context;
+use std::io::{self, Write};
 
 use super::End;
 use super::args::{Common, InputArgs};
-use crate::capture::{CaptureReader, Packet, Time};
+use crate::capture::{Again, Captures, Damage, Time};
 use crate::conversation::{Message, MessageSink, Options, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
@@ -42,13 +38,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
     catalog: &'p Catalog,
     printer: P,
 ) -> anyhow::Result<End> {
-    if input.read.iter().chain(&input.files).filter(|path| path.as_os_str() == "-").count() > 1 {
-        anyhow::bail!("standard input (-) can be read only once");
-    }
-    let mut sources = Vec::new();
-    for path in input.read.iter().chain(&input.files) {
-        sources.push(Source { path, reader: open(path)?, next: None });
-    }
+    let mut captures = Captures::open(input.read.iter().chain(&input.files), Again::No)?;
     let output = Output {
         printer,
         out: super::output(common)?,
@@ -61,23 +51,24 @@ pub(super) fn read<'p, P: Printer<'p>>(
     let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
     let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
-    let mut number = 0;
-    for source in &mut sources {
-        end = end.or(source.advance());
-    }
-    if let Some(first) = sources.iter().filter_map(|source| source.next).min() {
+    let mut damaged = |damage: &Damage| {
+        super::say(&damage.to_string());
+        end = End::Damaged;
+    };
+    let first = loop {
+        match captures.peek_time() {
+            Ok(first) => break first,
+            Err(damage) => damaged(&damage),
+        }
+    };
+    if let Some(first) = first {
         session.sink().printer.start(first);
     }
-    // Several files are one capture, in order of time; of the same time, in the order of the arguments.
-    while let Some(source) = sources.iter_mut().filter(|source| source.next.is_some()).min_by_key(|source| source.next)
-    {
-        if let Ok(Some(packet)) = source.reader.next() {
-            number += 1;
-            session.packet(&Packet { number, ..packet });
-        }
-        end = end.or(source.advance());
-        if !session.sink().wants_more() {
-            break;
+    while session.sink().wants_more() {
+        match captures.next() {
+            Ok(Some(packet)) => session.packet(&packet),
+            Ok(None) => break,
+            Err(damage) => damaged(&damage),
         }
     }
     session.finish();
@@ -147,39 +138,6 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
             _ => self.foreign += 1,
         }
     }
-}
-
-/// A capture and the time of its next packet.
-struct Source<'a> {
-    path: &'a Path,
-    reader: CaptureReader<Box<dyn Read>>,
-    next: Option<Time>,
-}
-
-impl Source<'_> {
-    /// Looks at the next packet; damage is said at once.
-    fn advance(&mut self) -> End {
-        match self.reader.peek_time() {
-            Ok(next) => {
-                self.next = next;
-                End::Done
-            }
-            Err(error) => {
-                self.next = None;
-                super::say(&format!("{}: {error}", self.path.display()));
-                End::Damaged
-            }
-        }
-    }
-}
-
-fn open(path: &Path) -> anyhow::Result<CaptureReader<Box<dyn Read>>> {
-    let reader: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(path).with_context(|| format!("cannot open {}", path.display()))?)
-    };
-    CaptureReader::new(reader).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))
 }
 
 fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {

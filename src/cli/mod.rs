@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
-use crate::dissect::{Opening, is_unsafe};
+use crate::dissect::{Decoders, Opening, is_unsafe};
 use crate::output::paint::Paint;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
@@ -32,23 +32,21 @@ pub(crate) enum End {
     Damaged,
 }
 
-impl End {
-    /// The graver of two.
-    fn or(self, other: Self) -> Self {
-        if self == Self::Damaged { self } else { other }
-    }
-}
-
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));
-    match run(&arguments) {
-        Ok(End::Done) => ExitCode::SUCCESS,
-        Ok(End::Damaged) => ExitCode::from(3),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+    ExitCode::from(exit(run(&arguments)) as u8)
+}
+
+/// Says what went wrong, and gives the exit code.
+fn exit(outcome: anyhow::Result<End>) -> i32 {
+    match outcome {
+        Ok(End::Done) => 0,
+        Ok(End::Damaged) => 3,
+        Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             say(&format!("{error:#}"));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -91,7 +89,16 @@ fn catalog(common: &Common) -> anyhow::Result<Catalog> {
 
 /// With what records are opened.
 fn opening<'p>(catalog: &'p Catalog, common: &Common) -> Opening<'p> {
-    Opening { catalog, max_inflate: common.max_inflate }
+    Opening { max_inflate: common.max_inflate, ..Opening::new(catalog) }
+}
+
+/// The formats that the reader named for topics.
+fn decoders(rules: &[String]) -> anyhow::Result<Decoders> {
+    let mut decoders = Decoders::default();
+    for rule in rules {
+        decoders.add(rule).with_context(|| format!("--decode {rule}"))?;
+    }
+    Ok(decoders)
 }
 
 /// Where results go: standard output or the file of `-o`, buffered.

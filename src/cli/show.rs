@@ -11,8 +11,9 @@ use crate::output::tree_text::{TreeOptions, write_tree};
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
+    let decoders = super::decoders(&show.input.decode)?;
     let printer = TreePrinter {
-        opening: super::opening(&catalog, common),
+        opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         options: TreeOptions { verbose: common.verbose },
         wanted: show.message.clone(),
@@ -37,7 +38,7 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
             return;
         }
-        let mut tree = Tree::opened(self.opening);
+        let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
         let (name, ty) = title(self.opening.catalog, message);
         let describer = Describer {

@@ -1,6 +1,6 @@
 //! One stream: the bytes of a frame that is not whole yet, and where they came from.
 
-use crate::capture::Time;
+use crate::capture::{Place, Time};
 use crate::stream::Origin;
 
 /// What is kept of a stream.
@@ -32,30 +32,53 @@ pub(super) enum State {
     Lost,
 }
 
-/// Bytes that came with one packet.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
-    start: u64,
-    end: u64,
-    packet: u64,
-    pub(super) time: Time,
+/// Bytes that came with one packet and lie in the capture in one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Where they begin in the stream.
+    pub start: u64,
+    /// Where they end in the stream.
+    pub end: u64,
+    /// The number of the packet.
+    pub packet: u64,
+    /// The time of the packet.
+    pub time: Time,
+    /// Where the first of them lies in the capture.
+    pub place: Place,
 }
 
 impl Piece {
     pub(super) fn new(origin: Origin, length: usize) -> Self {
-        let (start, end) = (origin.offset, origin.offset + length as u64);
-        Self { start, end, packet: origin.packet, time: origin.time }
+        let Origin { packet, time, offset, place } = origin;
+        Self { start: offset, end: offset + length as u64, packet, time, place }
+    }
+
+    /// The part of it that lies between two places in the stream.
+    fn within(self, start: u64, end: u64) -> Self {
+        let (start, end) = (self.start.max(start), self.end.min(end));
+        Self { start, end, place: self.place.after(start - self.start), ..self }
     }
 }
 
+/// Where the bytes of a message came from. Kept to be used again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origins {
+    /// The message's bytes, in their order.
+    pub(super) pieces: Vec<Piece>,
+    /// The packets that brought them, in order of their numbers.
+    pub(super) packets: Vec<u64>,
+}
+
 impl Framer {
-    /// Puts the packets that brought the bytes from `start` to `end` into `packets`, in order of their numbers, and
-    /// gives the time of the latest.
-    pub(super) fn origins(&self, start: u64, end: u64, packets: &mut Vec<u64>) -> Time {
+    /// Says where the bytes from `start` to `end` came from, and gives the time of the latest packet.
+    pub(super) fn origins(&self, start: u64, end: u64, origins: &mut Origins) -> Time {
+        let Origins { pieces, packets } = origins;
+        pieces.clear();
         packets.clear();
         let first = self.pieces.partition_point(|piece| piece.end <= start);
         let mut time = None;
         for piece in self.pieces.iter().skip(first).take_while(|piece| piece.start < end) {
+            pieces.push(piece.within(start, end));
             packets.push(piece.packet);
             time = time.max(Some(piece.time));
         }

@@ -1,9 +1,10 @@
 //! One Kafka connection: two streams cut into frames, and what is said in them.
 
-use super::framer::{Framer, State};
+use super::framer::{Framer, Piece, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
 use super::talk::{Call, Held, Pending, Talk, correlation_of};
+use super::topics::learn;
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
@@ -12,8 +13,6 @@ use crate::dissect::{
 };
 use crate::protocol::{ApiKey, Plan, Side};
 use crate::stream::{Connection, Direction, Gap, Origin};
-
-pub(super) use super::framer::Piece;
 
 /// A connection that is Kafka.
 #[derive(Debug)]
@@ -305,7 +304,7 @@ impl Line {
     ) {
         let framer = self.framer(side);
         let guessed = std::mem::take(&mut framer.guessed);
-        let time = framer.origins(stream_offset, stream_offset + bytes.len() as u64, &mut shared.packets);
+        let time = framer.origins(stream_offset, stream_offset + bytes.len() as u64, &mut shared.origins);
         shared.counters.cut += u64::from(gap > 0);
         let frame = Frame { bytes, gap, stream_offset, time, guessed };
         match side {
@@ -361,7 +360,7 @@ impl Line {
         }
         self.talk.held.push_back(Held {
             frame: frame.bytes.to_vec(),
-            packets: shared.packets.clone(),
+            origins: shared.origins.clone(),
             time: frame.time,
             stream_offset: frame.stream_offset,
             guessed: frame.guessed,
@@ -391,7 +390,7 @@ impl Line {
                 self.talk.held.push_front(held);
                 return;
             }
-            shared.packets.clone_from(&held.packets);
+            shared.origins.clone_from(&held.origins);
             let frame = Frame {
                 bytes: &held.frame,
                 gap: held.gap,
@@ -453,7 +452,7 @@ impl Line {
         // What was only guessed, or is not whole, teaches nothing.
         let is_told_what = told.fit.reading.side == Side::Request || pending.is_some();
         if is_told_what && frame.gap == 0 {
-            shared.topics.learn(&told.fit.reading, frame.bytes);
+            learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
         }
         let message = Message {
             index: shared.counters.messages,
@@ -468,7 +467,8 @@ impl Line {
             assumed: told.fit.assumed,
             guessed: frame.guessed,
             gap: frame.gap,
-            packets: &shared.packets,
+            packets: &shared.origins.packets,
+            pieces: &shared.origins.pieces,
             stream_offset: frame.stream_offset,
             request: pending
                 .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use super::TopicNames;
+use super::Piece;
 use crate::capture::Time;
-use crate::dissect::Reading;
+use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
 use crate::stream::ConnectionId;
 
@@ -37,6 +37,8 @@ pub struct Message<'a, 'p> {
     pub gap: u64,
     /// The packets that brought its bytes, by number from 1.
     pub packets: &'a [u64],
+    /// Where its bytes lie, in their order: all of [`Message::frame`], and nothing else.
+    pub pieces: &'a [Piece],
     /// The place of its first byte in its stream.
     pub stream_offset: u64,
     /// On a response: its request, when that was seen.

@@ -13,7 +13,8 @@
 //!   connection's beginning was not captured, it is held only until later data comes.
 //! - **Holes**: the frame that a hole cuts is shown as far as it goes. Where its size tells, the stream goes on behind
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
-//! - **Topic ids**: which id is which topic is learnt from the messages that have both ([`TopicNames`]).
+//! - **Topic ids**: which id is which topic is learnt from the messages that have both, and from fetched records of the
+//!   metadata log ([`TopicNames`](crate::dissect::TopicNames)).
 //! - **Bare tokens** follow a SaslHandshake of version 0, up to the first frame that a known request takes whole.
 
 mod framer;
@@ -25,9 +26,9 @@ mod talk;
 mod topics;
 mod tracker;
 
+pub use framer::Piece;
 pub use message::{Exchange, Message, Subject};
 pub use session::Session;
-pub use topics::TopicNames;
 pub use tracker::{Conversations, Counters, MessageSink, Options};
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::tracker::{Conversations, Counters, MessageSink, Options};
 use crate::capture::{Packet, PacketCounters, segment};
+use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{self, Limits, Reassembler};
 
@@ -42,6 +43,11 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
     /// Who is told.
     pub fn sink(&mut self) -> &mut S {
         self.conversations.sink()
+    }
+
+    /// Which topic has which id, as far as is known.
+    pub fn topics(&self) -> &TopicNames {
+        self.conversations.topics()
     }
 
     /// What became of the packets.

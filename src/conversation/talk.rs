@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::framer::Origins;
 use crate::capture::Time;
 use crate::protocol::ApiKey;
 
@@ -40,7 +41,7 @@ pub(super) enum Call {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) frame: Vec<u8>,
-    pub(super) packets: Vec<u64>,
+    pub(super) origins: Origins,
     pub(super) time: Time,
     pub(super) stream_offset: u64,
     pub(super) guessed: bool,

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
+use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
-use super::line::{Line, Piece};
+use super::line::Line;
 use super::message::Message;
-use super::topics::TopicNames;
+use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
@@ -77,8 +78,8 @@ pub(super) struct Shared<'p, S> {
     pub(super) counters: Counters,
     /// Endpoints that were seen to be brokers.
     brokers: HashSet<SocketAddr>,
-    /// The packets of the message at hand; kept to be used again.
-    pub(super) packets: Vec<u64>,
+    /// Where the message at hand came from.
+    pub(super) origins: Origins,
     /// Buffers that no connection uses at the moment, so that one large frame on each of many connections does not cost
     /// room on all of them for good.
     pub(super) spare: Vec<Vec<u8>>,
@@ -132,7 +133,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             sink,
             counters,
             brokers: HashSet::new(),
-            packets: Vec::new(),
+            origins: Origins::default(),
             spare: Vec::new(),
             topics: TopicNames::new(),
         };
@@ -142,6 +143,11 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// Who is told.
     pub fn sink(&mut self) -> &mut S {
         &mut self.shared.sink
+    }
+
+    /// Which topic has which id, as far as is known.
+    pub fn topics(&self) -> &TopicNames {
+        &self.shared.topics
     }
 
     /// What was odd so far.

@@ -4,6 +4,7 @@
 //! line are visitors; nobody else decodes. Every byte of the frame is told of in exactly one [`Visitor::value`] or
 //! [`Visitor::part`], in order, also when the message is damaged.
 
+mod decoders;
 mod fault;
 mod fit;
 mod inflate;
@@ -12,9 +13,11 @@ mod primitive;
 mod records;
 mod survey;
 mod text;
+mod topics;
 mod tree;
 mod walk;
 
+pub use decoders::{Decoded, DecodedValue, DecoderError, Decoders, Format};
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
@@ -23,6 +26,8 @@ pub use primitive::value_of;
 pub use records::BatchFacts;
 pub use survey::RecordsSurvey;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
+pub(crate) use topics::TopicId;
+pub use topics::TopicNames;
 pub use tree::{Children, Node, Tree, What};
 pub use walk::{Outcome, Reading, dissect, dissect_payload};
 
@@ -152,12 +157,25 @@ pub struct Opening<'p> {
     pub catalog: &'p Catalog,
     /// Bytes that the records of one message may inflate to; `None` leaves it to [`Opening::limit`].
     pub max_inflate: Option<u32>,
+    /// The names of topics by their ids, where a capture told any.
+    pub topics: Option<&'p TopicNames>,
+    /// The formats of the reader's own topics, where he named any.
+    pub decoders: Option<&'p Decoders>,
 }
 
 impl<'p> Opening<'p> {
     /// With the usual limit.
     pub fn new(catalog: &'p Catalog) -> Self {
-        Self { catalog, max_inflate: None }
+        Self { catalog, max_inflate: None, topics: None, decoders: None }
+    }
+
+    /// The same with the names of topics.
+    #[must_use]
+    pub fn with_topics<'n>(self, topics: &'n TopicNames) -> Opening<'n>
+    where
+        'p: 'n,
+    {
+        Opening { topics: Some(topics), ..self }
     }
 
     /// How many bytes the records of a message may inflate to, by the bytes that they are compressed to. Usually 16 MiB,
@@ -235,6 +253,13 @@ pub trait Visitor<'p> {
     #[inline]
     fn value(&mut self, place: Place<'p>, value: Value<'_>, span: Span) {
         let _ = (place, value, span);
+    }
+
+    /// A key or value of a record, in a format that the reader named.
+    #[inline]
+    fn content(&mut self, place: Place<'p>, bytes: &[u8], format: Format, span: Span) {
+        let _ = format;
+        self.value(place, Value::Bytes(Some(bytes)), span);
     }
 
     /// Bytes that are not a field's value.

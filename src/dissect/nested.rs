@@ -1,5 +1,6 @@
 //! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
 
+use super::decoders::{Format, Formats};
 use super::fit::{RequestHead, fit_request};
 use super::walk::{Halt, Step, Walk};
 use super::{Opening, Part, Place, Scope, Span, Value, Visitor};
@@ -9,12 +10,25 @@ use crate::wire::{self, Bytes};
 /// What was met that decides what comes behind it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Context {
-    /// The format of the records of the topic that was named last.
+    /// What the records of the topic are that was named last.
     pub(super) topic: Option<TopicFormat>,
+    /// The formats that the reader named for them.
+    formats: Formats,
     /// Whether the group's protocol type is the one of a rule: the rules know few, so the first letters will do.
     protocol_type: ProtocolType,
     /// Whether this is a request inside of a request.
     in_envelope: bool,
+}
+
+impl Context {
+    /// The topic of the records that follow; `None` where its name is not known.
+    fn meet_topic(&mut self, name: Option<&[u8]>, opening: Opening<'_>) {
+        self.topic = name.and_then(|name| opening.catalog.topic_format(name));
+        self.formats = match (name, opening.decoders) {
+            (Some(name), Some(decoders)) => decoders.of(name),
+            _ => Formats::default(),
+        };
+    }
 }
 
 /// A group's protocol type, as far as it fits; all that rules name do.
@@ -26,8 +40,12 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     pub(super) fn special(&mut self, field: &'p Field, value: Value<'_>, at: Span, opening: Opening<'p>) -> bool {
         let catalog = opening.catalog;
         match (field.role, value) {
-            (Role::Topic, Value::String(name)) => self.context.topic = name.and_then(|name| catalog.topic_format(name)),
-            (Role::TopicId, Value::Uuid(id)) => self.context.topic = catalog.topic_id_format(id),
+            (Role::Topic, Value::String(name)) => self.context.meet_topic(name, opening),
+            (Role::TopicId, Value::Uuid(id)) => {
+                let name = opening.topics.and_then(|topics| topics.name(id));
+                self.context.meet_topic(name.map(str::as_bytes), opening);
+                self.context.topic = catalog.topic_id_format(id).or(self.context.topic);
+            }
             (Role::ProtocolType, Value::String(name)) => {
                 let name = name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
                 self.context.protocol_type = ProtocolType::from(name).unwrap_or_default();
@@ -120,7 +138,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         opening: Opening<'p>,
     ) -> ValueSchema<'p> {
         let catalog = opening.catalog;
-        let unopened = |walk: &mut Self| walk.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at);
+        let format = self.context.formats.key;
+        let unopened = |walk: &mut Self| walk.content(field, bytes, at, format);
         if is_control {
             let Some(plan) = catalog.plan("ControlRecordTypeSchema", 0) else { return ValueSchema::Unknown };
             self.nested(Place::Field(field), bytes, at, Content::Payload(plan));
@@ -169,6 +188,14 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         };
         match plan {
             Some(plan) => self.nested(Place::Field(field), bytes, at, Content::Payload(plan)),
+            None => self.content(field, bytes, at, self.context.formats.value),
+        }
+    }
+
+    /// Bytes that Kafka says nothing of, in the format that the reader named, if he did.
+    fn content(&mut self, field: &'p Field, bytes: &[u8], at: Span, format: Option<Format>) {
+        match format {
+            Some(format) => self.visitor.content(Place::Field(field), bytes, format, at),
             None => self.visitor.value(Place::Field(field), Value::Bytes(Some(bytes)), at),
         }
     }

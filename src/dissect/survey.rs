@@ -1,7 +1,7 @@
 //! What the headers of batches say, read without inflating them or looking at their records.
 
 use super::Codec;
-use super::records::{ATTRIBUTES, BATCH, MAGIC, MESSAGE_0, MESSAGE_1, PREFIX, number};
+use super::records::chain::{self, ATTRIBUTES, BATCH, MAGIC, Next, number};
 
 /// What is in a records field, or in several together, as far as the headers of their batches say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,17 +42,21 @@ impl RecordsSurvey {
         let mut survey = Self { bytes: records.len() as u64, ..Self::default() };
         let mut rest = records;
         while !rest.is_empty() {
-            match survey.next(rest) {
-                Next::Batch(length) => rest = rest.get(length..).unwrap_or_default(),
+            let total = match chain::next(rest) {
+                Next::Whole { magic, total } => {
+                    survey.batch_or_message(magic, rest.get(..total).unwrap_or_default()).map(|()| total)
+                }
                 Next::Partial => {
                     survey.is_partial = true;
                     break;
                 }
-                Next::Damaged => {
-                    survey.is_damaged = true;
-                    break;
-                }
-            }
+                Next::Magic(_) | Next::Length { .. } => None,
+            };
+            let Some(total) = total else {
+                survey.is_damaged = true;
+                break;
+            };
+            rest = rest.get(total..).unwrap_or_default();
         }
         survey
     }
@@ -81,18 +85,9 @@ impl RecordsSurvey {
         (0..8).map(Codec).filter(move |codec| self.codecs & (1 << codec.0) != 0)
     }
 
-    fn next(&mut self, bytes: &[u8]) -> Next {
-        let (Some(&magic), Some(length)) = (bytes.get(MAGIC), number(bytes, 8).map(i32::from_be_bytes)) else {
-            return Next::Partial;
-        };
-        let Some(least) = [MESSAGE_0, MESSAGE_1, BATCH].get(usize::from(magic)) else { return Next::Damaged };
-        let total = usize::try_from(length).map_or(0, |length| length + PREFIX);
-        if total < *least {
-            return Next::Damaged;
-        }
-        let Some(batch) = bytes.get(..total) else { return Next::Partial };
-        let is_read = if magic == 2 { self.batch(batch) } else { self.message(batch) };
-        if is_read.is_some() { Next::Batch(total) } else { Next::Damaged }
+    /// What stands whole in a chain; `None` where it says something that cannot be true.
+    fn batch_or_message(&mut self, magic: u8, bytes: &[u8]) -> Option<()> {
+        if magic == 2 { self.batch(bytes) } else { self.message(bytes) }
     }
 
     /// A batch of format 2.
@@ -142,14 +137,6 @@ impl RecordsSurvey {
     }
 }
 
-/// What stands next among the batches.
-enum Next {
-    /// A whole batch of so many bytes.
-    Batch(usize),
-    Partial,
-    Damaged,
-}
-
 /// The type of a control record: the second number of its key (KIP-98). The lengths before it are small varints.
 fn control_type(records: &[u8]) -> Option<i16> {
     let mut at = 0;
@@ -162,6 +149,7 @@ fn control_type(records: &[u8]) -> Option<i16> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::chain::PREFIX;
     use super::*;
 
     /// A batch of format 2 by the protocol guide; `records` are not looked at.

@@ -1,6 +1,6 @@
 //! The nodes of one message, flat and in wire order. Values are read from the bytes again when they are shown.
 
-use super::{Fault, Opening, Part, Place, Scope, Span, Value, Visitor};
+use super::{Fault, Format, Opening, Part, Place, Scope, Span, Value, Visitor};
 use crate::protocol::Type;
 
 /// A message as nodes.
@@ -15,6 +15,8 @@ pub struct Tree<'p> {
     /// The buffer that is being walked, and those around it.
     buffer: u32,
     outer: Vec<u32>,
+    /// Nodes whose bytes are in a format that the reader named, in order.
+    formats: Vec<(u32, Format)>,
 }
 
 /// A node: what it is and where its bytes lie.
@@ -85,6 +87,12 @@ impl<'p> Tree<'p> {
     /// A fault by its index.
     pub fn fault_at(&self, index: u32) -> Option<&Fault> {
         self.faults.get(index as usize)
+    }
+
+    /// The format that the reader named for a node's bytes, by its index.
+    pub fn format_of(&self, index: usize) -> Option<Format> {
+        let place = self.formats.binary_search_by_key(&index, |(node, _)| *node as usize).ok()?;
+        self.formats.get(place).map(|(_, format)| *format)
     }
 
     /// All faults, in the order in which they were met.
@@ -162,6 +170,11 @@ impl<'p> Visitor<'p> for Tree<'p> {
         // Bytes whose length stands elsewhere do not say themselves that they are null.
         let is_null = place.ty() == Type::Raw && value == Value::Bytes(None);
         self.push(if is_null { What::Null(place) } else { What::Value(place) }, span);
+    }
+
+    fn content(&mut self, place: Place<'p>, bytes: &[u8], format: Format, span: Span) {
+        self.formats.push((self.nodes.len() as u32, format));
+        self.value(place, Value::Bytes(Some(bytes)), span);
     }
 
     fn opening(&self) -> Option<Opening<'p>> {

@@ -2,10 +2,10 @@
 
 use super::table::harmless;
 use crate::capture::Time;
-use crate::conversation::{Message, Subject, TopicNames};
+use crate::conversation::{Message, Subject};
 use crate::dissect::{
-    BatchFacts, Fault, Inflated, Node, Part, Place, Reading, Scope, Span, Tree, Value, What, display_bytes,
-    display_text, is_unsafe, uuid_text, value_of,
+    BatchFacts, Decoded, DecodedValue, Fault, Format, Inflated, Node, Part, Place, Reading, Scope, Span, TopicNames,
+    Tree, Value, What, display_bytes, display_text, is_unsafe, uuid_text, value_of,
 };
 use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Plan, Secret, Side, TopicField, Type};
 
@@ -105,7 +105,12 @@ impl<'p> Describer<'_, 'p> {
     fn value(&self, index: usize, node: &Node<'p>, place: Place<'p>) -> Line {
         let bytes = self.tree.bytes(self.frame, node.span);
         let ty = place.ty();
-        let value = match value_of(ty, bytes) {
+        let read = value_of(ty, bytes);
+        if let (Some(format), Some(Value::Bytes(Some(content)))) = (self.tree.format_of(index), read) {
+            let (value, note) = display_decoded(content, format);
+            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note };
+        }
+        let value = match read {
             Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
             Some(value) => self.display(index, place, value, bytes),
             None => String::new(),
@@ -304,6 +309,17 @@ impl<'p> Describer<'_, 'p> {
         self.topics.filter(|_| is_topic)?.name(id)
     }
 
+    /// What the reader's format makes of a node's bytes, if he named one.
+    pub fn decoded(&self, index: usize) -> Option<Decoded> {
+        let format = self.tree.format_of(index)?;
+        let node = self.tree.nodes().get(index)?;
+        let What::Value(place) = node.what else { return None };
+        match value_of(place.ty(), self.tree.bytes(self.frame, node.span))? {
+            Value::Bytes(Some(content)) => Some(format.decode(content)),
+            _ => None,
+        }
+    }
+
     /// The name behind a node's code or topic id, if it has one.
     pub fn label_of(&self, index: usize) -> Option<String> {
         let node = self.tree.nodes().get(index)?;
@@ -415,6 +431,25 @@ fn display_content(content: &[u8]) -> String {
         _ => format!("{size} {}", display_bytes(content)),
     }
 }
+
+/// A key or value in a format that the reader named, and what is to be said of it.
+fn display_decoded(content: &[u8], format: Format) -> (String, String) {
+    let decoded = format.decode(content);
+    let shown = match (format, decoded.value) {
+        (Format::Text, _) => display_text(content),
+        (_, Some(DecodedValue::Text(text) | DecodedValue::Json(text))) => text,
+        (_, None) => return (display_content(content), harmless(&decoded.note.unwrap_or_default())),
+    };
+    let shown = match shown.char_indices().nth(MAX_DECODED) {
+        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
+        None => shown,
+    };
+    let note = decoded.note.map_or_else(|| format.name().to_owned(), |note| format!("{}, {note}", format.name()));
+    (format!("{} {shown}", counted(content.len() as u32, "byte")), note)
+}
+
+/// Characters of a decoded key or value that are shown in a line.
+const MAX_DECODED: usize = 2000;
 
 fn snake_case(name: &str) -> String {
     let mut text = String::with_capacity(name.len() + 4);

@@ -11,8 +11,9 @@ pub use text::{base64, close_bracket, float, string, withheld};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::conversation::TopicNames;
-use crate::dissect::{BatchFacts, Fault, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
+use crate::dissect::{
+    BatchFacts, DecodedValue, Fault, Format, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor,
+};
 use crate::protocol::{EnumerationId, Field, Secret, Struct, TopicField};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
@@ -21,7 +22,6 @@ pub struct JsonWriter<'w, 'p> {
     opening: Opening<'p>,
     out: &'w mut Vec<u8>,
     show_secrets: bool,
-    topics: Option<&'w TopicNames>,
     errors: Option<EnumerationId>,
     levels: Vec<Level>,
     /// Where the fields of open structs with misplaced tagged fields begin: declared place, offset in `out`.
@@ -33,6 +33,18 @@ pub struct JsonWriter<'w, 'p> {
     is_control: bool,
     /// Of the batch that is being written.
     facts: Option<BatchFacts>,
+    contents: Contents,
+}
+
+/// What the reader's formats made of a record's key and value; written when the record ends.
+#[derive(Debug, Default)]
+struct Contents {
+    /// The number of levels that are open with the record.
+    depth: usize,
+    /// Members of `_decoded`.
+    decoded: Vec<u8>,
+    /// Members of `_decodeNotes`.
+    notes: Vec<u8>,
 }
 
 /// Bytes of a line after which it takes no more records: a bomb of tiny records would make lines of a gigabyte.
@@ -117,7 +129,6 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             opening,
             out,
             show_secrets,
-            topics: None,
             errors: opening.catalog.enumerations().errors(),
             levels,
             starts: std::mem::take(&mut scratch.starts),
@@ -125,6 +136,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             is_guarded: false,
             is_control: false,
             facts: None,
+            contents: Contents::default(),
         }
     }
 
@@ -135,12 +147,6 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         scratch.levels = self.levels;
         scratch.starts = self.starts;
         self.faults
-    }
-
-    /// Writes the names of topics beside their ids as well.
-    #[must_use]
-    pub fn with_topics(self, topics: &'w TopicNames) -> Self {
-        Self { topics: Some(topics), ..self }
     }
 
     /// Withholds what cannot be decoded: the message's version is not known, but that it carries secrets is.
@@ -166,6 +172,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
 
     /// Closes the innermost level and gives where its key and value begin.
     fn close(&mut self, bracket: u8) -> (usize, usize) {
+        if self.contents.depth == self.levels.len() {
+            self.contents.write(self.out);
+        }
         let Some(mut level) = self.levels.pop() else { return (0, 0) };
         if !level.unknown.is_empty() {
             self.out.extend_from_slice(b"\"_unknownTaggedFields\":[");
@@ -372,6 +381,25 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         self.out.push(b',');
     }
 
+    /// What the reader's format makes of a key or value, beside it.
+    fn decoded(&mut self, field: &Field, bytes: &[u8], format: Format) {
+        self.contents.depth = self.levels.len();
+        let decoded = format.decode(bytes);
+        if let Some(value) = decoded.value {
+            self.contents.decoded.extend_from_slice(field.json_key.as_bytes());
+            match value {
+                DecodedValue::Text(text) => drop(string(&mut self.contents.decoded, text.as_bytes())),
+                DecodedValue::Json(json) => self.contents.decoded.extend_from_slice(json.as_bytes()),
+            }
+            self.contents.decoded.push(b',');
+        }
+        if let Some(note) = decoded.note {
+            self.contents.notes.extend_from_slice(field.json_key.as_bytes());
+            string(&mut self.contents.notes, note.as_bytes());
+            self.contents.notes.push(b',');
+        }
+    }
+
     /// What a control record marks, by the type in its key.
     fn control_name(&mut self, key: &[u8]) {
         let code = key.get(2..).and_then(<[u8]>::first_chunk).map(|code| i16::from_be_bytes(*code));
@@ -429,7 +457,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             }
             (TopicField::Id, ..) => None,
         };
-        let names = self.topics;
+        let names = self.opening.topics;
         if let Some(name) = unnamed.and_then(|id| names?.name(id)) {
             self.out.extend_from_slice(b",\"_topicId\":");
             string(self.out, name.as_bytes());
@@ -445,6 +473,20 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             self.out.extend_from_slice(b"\":");
             string(self.out, name.as_bytes());
         }
+    }
+}
+
+impl Contents {
+    fn write(&mut self, out: &mut Vec<u8>) {
+        for (key, members) in [("\"_decoded\":{", &mut self.decoded), ("\"_decodeNotes\":{", &mut self.notes)] {
+            if !members.is_empty() {
+                out.extend_from_slice(key.as_bytes());
+                out.append(members);
+                close_bracket(out, b'}');
+                out.push(b',');
+            }
+        }
+        self.depth = 0;
     }
 }
 
@@ -632,6 +674,13 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             self.topic(topic, value);
         }
         self.finish_entry(place, key_start, value_start);
+    }
+
+    fn content(&mut self, place: Place<'p>, bytes: &[u8], format: Format, span: Span) {
+        self.value(place, Value::Bytes(Some(bytes)), span);
+        if let Place::Field(field) = place {
+            self.decoded(field, bytes, format);
+        }
     }
 
     #[inline]

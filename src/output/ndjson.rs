@@ -31,10 +31,11 @@ impl<'p> NdjsonWriter<'p> {
         if message.subject == Subject::SaslToken {
             self.token(out, message);
         } else {
-            let writer = JsonWriter::reusing(self.opening, out, self.show_secrets, &mut self.scratch);
+            let opening = self.opening.with_topics(message.topics);
+            let writer = JsonWriter::reusing(opening, out, self.show_secrets, &mut self.scratch);
             let is_guarded = message.reading.body.is_none()
                 && message.key().is_some_and(|key| self.opening.catalog.holds_secrets(key, message.side()));
-            let mut writer = writer.with_topics(message.topics).guarded(is_guarded);
+            let mut writer = writer.guarded(is_guarded);
             dissect(&message.reading, message.frame, &mut writer);
             let found = writer.finish(&mut self.scratch);
             faults(out, &found);

@@ -14,8 +14,8 @@ use std::fmt::Write;
 use foldhash::{HashMap, HashMapExt};
 
 use super::units;
-use crate::conversation::{Message, Subject, TopicNames};
-use crate::dissect::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor, dissect};
+use crate::conversation::{Message, Subject};
+use crate::dissect::{Fault, FaultKind, Part, Place, Scope, Span, TopicNames, Value, Visitor, dissect};
 use crate::protocol::{Catalog, Field, Plan, Side};
 use crate::wire::WireErrorKind;
 use errors::{Errors, Mark, Role};

@@ -4,7 +4,7 @@ use super::describe::{Describer, title};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
-use crate::dissect::{Opening, Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
+use crate::dissect::{DecodedValue, Opening, Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
 
 /// Writes messages as trees of JSON nodes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl<'p> TreeJsonWriter<'p> {
 
     /// Appends the line of a message, with its newline.
     pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        let mut tree = Tree::opened(self.opening);
+        let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
         let title = title(self.opening.catalog, message);
         let describer = Describer {
@@ -79,6 +79,7 @@ fn write_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
         out.extend_from_slice(b",\"label\":");
         string(out, label.as_bytes());
     }
+    write_decoded(out, describer, index);
     let mut number = |key: &[u8], number: u32| {
         out.extend_from_slice(key);
         out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
@@ -89,6 +90,21 @@ fn write_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
     out.extend_from_slice(b",\"note\":");
     string(out, line.note.as_bytes());
     out.extend_from_slice(b",\"children\":[");
+}
+
+/// What the reader's format makes of a node's bytes.
+fn write_decoded(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
+    match describer.decoded(index).and_then(|decoded| decoded.value) {
+        None => {}
+        Some(DecodedValue::Text(text)) => {
+            out.extend_from_slice(b",\"decoded\":");
+            string(out, text.as_bytes());
+        }
+        Some(DecodedValue::Json(json)) => {
+            out.extend_from_slice(b",\"decoded\":");
+            out.extend_from_slice(json.as_bytes());
+        }
+    }
 }
 
 fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {

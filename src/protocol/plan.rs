@@ -21,6 +21,7 @@ pub struct Plan {
     fields: Vec<Field>,
     elements: Vec<Element>,
     names_topics: bool,
+    holds_records: bool,
 }
 
 /// A struct of a plan.
@@ -250,6 +251,12 @@ impl Plan {
         self.names_topics
     }
 
+    /// Whether it has a records field.
+    #[inline]
+    pub fn holds_records(&self) -> bool {
+        self.holds_records
+    }
+
     /// Whether some field is always withheld: then bytes that could not be decoded may be secret, too.
     pub fn holds_secrets(&self) -> bool {
         self.fields.iter().any(|field| field.secret == Secret::Always)
@@ -310,10 +317,13 @@ impl Plan {
                 fields: Vec::new(),
                 elements: Vec::new(),
                 names_topics: false,
+                holds_records: false,
             },
         };
         builder.structure(&schema.name, &schema.fields, &schema.name, 0);
         builder.plan.names_topics = builder.plan.structs.iter().any(|of| of.names_topic);
+        builder.plan.holds_records =
+            builder.plan.fields.iter().any(|field| matches!(field.ty, Type::Records | Type::CompactRecords));
         builder.plan
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::capture::{Segment, Time};
 
-use super::half::{HOLE_TIME, Half};
+use super::half::{HOLE_TIME, Half, Piece};
 use super::output::{Output, Teller};
 use super::{Close, Connection, ConnectionId, Counters, Direction, GapCause, StreamSink};
 
@@ -188,7 +188,7 @@ impl Flow {
         }
         let is_plain = !(segment.syn || segment.fin || segment.rst || segment.cut > 0);
         if is_plain && !self.waiting && !self.closed && half.is_next(segment.sequence) {
-            half.take_next(segment.payload, &mut out.stream(&mut self.teller, direction, self.packets));
+            half.take_next(segment.payload, segment.place, &mut out.stream(&mut self.teller, direction, self.packets));
             return;
         }
         if self.closed {
@@ -266,7 +266,8 @@ impl Flow {
         }
         if has_data(segment) || segment.fin {
             let mut stream = out.stream(&mut self.teller, direction, packets);
-            half.take(sequence, segment.payload, segment.cut, segment.fin, &mut stream);
+            let piece = Piece { bytes: segment.payload, place: segment.place, cut: segment.cut };
+            half.take(sequence, piece, segment.fin, &mut stream);
         }
     }
 

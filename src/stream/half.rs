@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::capture::Time;
+use crate::capture::{Place, Time};
 
 use super::output::StreamOutput;
 use super::{GapCause, Origin, StreamSink};
@@ -23,7 +23,7 @@ const BEGIN_BYTES: usize = 64 * 1024;
 /// The position at which a stream begins, so that whatever is near and comes before it has a position too.
 const START: u64 = WINDOW;
 /// What it takes to keep a segment, beside its bytes.
-const HELD_OVERHEAD: usize = 96;
+const HELD_OVERHEAD: usize = 112;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
@@ -81,6 +81,7 @@ struct Arrival {
 #[derive(Debug)]
 struct Held {
     bytes: Vec<u8>,
+    place: Place,
     cut: u32,
     arrival: Arrival,
 }
@@ -97,9 +98,11 @@ impl Held {
 
 /// The bytes of a segment, and how many behind them the capture has cut.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
-    bytes: &'a [u8],
-    cut: u32,
+pub(super) struct Piece<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Where the first of them lies.
+    pub(super) place: Place,
+    pub(super) cut: u32,
 }
 
 impl Piece<'_> {
@@ -113,7 +116,7 @@ impl Piece<'_> {
         let (from, to) = (start.min(kept) as usize, end.min(kept) as usize);
         let bytes = self.bytes.get(from..to).unwrap_or_default();
         let cut = end.saturating_sub(start).saturating_sub(bytes.len() as u64) as u32;
-        Self { bytes, cut }
+        Self { bytes, place: self.place.after(from as u64), cut }
     }
 }
 
@@ -194,22 +197,20 @@ impl Half {
     }
 
     /// Tells the bytes of a segment for which [`Half::is_next`] holds.
-    pub(super) fn take_next<S: StreamSink>(&mut self, bytes: &[u8], out: &mut StreamOutput<'_, S>) {
-        let origin = Origin { packet: out.packet, time: out.time, offset: self.next - self.base };
+    pub(super) fn take_next<S: StreamSink>(&mut self, bytes: &[u8], place: Place, out: &mut StreamOutput<'_, S>) {
+        let origin = Origin { packet: out.packet, time: out.time, offset: self.next - self.base, place };
         self.next += bytes.len() as u64;
         out.data(bytes, origin);
     }
 
-    /// Takes a segment with data, and the FIN behind it. `cut` bytes of the data are not in the capture.
+    /// Takes a segment with data, and the FIN behind it.
     pub(super) fn take<S: StreamSink>(
         &mut self,
         sequence: u32,
-        bytes: &[u8],
-        cut: u32,
+        piece: Piece<'_>,
         fin: bool,
         out: &mut StreamOutput<'_, S>,
     ) {
-        let piece = Piece { bytes, cut };
         let length = piece.length();
         if self.begin == Begin::Unknown {
             if length == 0 && fin {
@@ -223,7 +224,7 @@ impl Half {
             }
         }
         let Some(position) = self.position(sequence).or_else(|| self.resume(sequence, length, out)) else {
-            out.counters.dropped_bytes += bytes.len() as u64;
+            out.counters.dropped_bytes += piece.bytes.len() as u64;
             return;
         };
         if fin && self.fin.is_none() && position + length >= self.next {
@@ -344,7 +345,7 @@ impl Half {
         let old = (self.next - position).min(piece.length());
         out.counters.retransmitted_bytes += old;
         let new = piece.part(old, piece.length());
-        self.take_next(new.bytes, out);
+        self.take_next(new.bytes, new.place, out);
         if new.cut > 0 {
             self.skip_to(self.next + u64::from(new.cut), GapCause::Cut, out);
         }
@@ -371,7 +372,7 @@ impl Half {
             }
             let free_end = self.held.range(at..).next().map_or(end, |(&start, _)| start.min(end));
             let new = piece.part(at - position, free_end - position);
-            let held = Held { bytes: new.bytes.to_vec(), cut: new.cut, arrival: out.arrival() };
+            let held = Held { bytes: new.bytes.to_vec(), place: new.place, cut: new.cut, arrival: out.arrival() };
             self.held_bytes += held.cost();
             *out.held_bytes += held.cost();
             self.held.insert(at, held);
@@ -388,7 +389,8 @@ impl Half {
             let held = entry.remove();
             self.held_bytes = self.held_bytes.saturating_sub(held.cost());
             *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
-            let origin = Origin { packet: held.arrival.packet, time: held.arrival.time, offset: self.next - self.base };
+            let Arrival { packet, time, .. } = held.arrival;
+            let origin = Origin { packet, time, offset: self.next - self.base, place: held.place };
             self.next += held.bytes.len() as u64;
             out.data(&held.bytes, origin);
             self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);

@@ -28,7 +28,7 @@
 
 use std::net::SocketAddr;
 
-use crate::capture::Time;
+use crate::capture::{Place, Time};
 
 mod flow;
 mod half;
@@ -98,6 +98,8 @@ pub struct Origin {
     pub time: Time,
     /// The place of the first byte in the stream: from the byte behind the SYN, or the first that was seen.
     pub offset: u64,
+    /// Where the first byte lies in the capture, and all others behind it.
+    pub place: Place,
 }
 
 /// Bytes of a stream that are not in the capture.

@@ -84,6 +84,7 @@ impl Capture {
             fin: flags.contains('F'),
             rst: flags.contains('R'),
             payload: payload.as_bytes(),
+            place: Place::default(),
             cut,
         };
         self.reassembler.push(&segment, &mut self.log);

@@ -675,7 +675,7 @@ impl<'b, 'p> App<'b, 'p> {
     fn take(&mut self, wait: bool) {
         for answer in self.decoder.answers(wait) {
             match answer {
-                Answer::Rows(rows) => self.list.put(rows, self.time, self.status.start),
+                Answer::Rows(rows) => self.list.put(rows, self.time, self.status.first),
                 Answer::Opened(opened) if Some(opened.number) == self.wanted => self.show(*opened),
                 Answer::Opened(_) => {}
                 Answer::Failed(number, why) => {

@@ -107,7 +107,7 @@ impl<'p> Worker<'_, 'p> {
         }
     }
 
-    fn open(&self, room: &mut Room<'p>, number: u64) -> Answer<'p> {
+    fn open(&self, room: &mut Room, number: u64) -> Answer<'p> {
         match self.book.message(number, room) {
             Ok(message) => {
                 let opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
@@ -118,7 +118,7 @@ impl<'p> Worker<'_, 'p> {
     }
 
     /// Sends rows as they are made, a few milliseconds' worth at a time. Whether somebody still listens.
-    fn make_rows(&self, maker: &mut RowMaker<'p>, room: &mut Room<'p>, numbers: &[u64]) -> bool {
+    fn make_rows(&self, maker: &mut RowMaker<'p>, room: &mut Room, numbers: &[u64]) -> bool {
         let mut made = Vec::new();
         let mut since = Instant::now();
         for number in numbers {

@@ -65,13 +65,12 @@ impl App<'_, '_> {
         pen.put(&self.name, self.look.heading());
         let counted = |count: u64, one: &str, many: &str| format!("  {count} {}", if count == 1 { one } else { many });
         pen.put(&counted(self.list.all, "message", "messages"), Style::new());
-        let connections = status.counters.connections;
+        let connections = status.conversation.connections;
         pen.put(&counted(connections, "connection", "connections"), Style::new());
         let odd = [
-            (status.faulty, "fault", "faults"),
-            (status.counters.cut, "cut", "cut"),
-            (status.gaps, "gap", "gaps"),
-            (status.counters.guessed, "guess", "guesses"),
+            (status.conversation.cut, "cut", "cut"),
+            (status.streams.gaps, "gap", "gaps"),
+            (status.conversation.guessed, "guess", "guesses"),
         ];
         for (count, one, many) in odd.into_iter().filter(|(count, ..)| *count > 0) {
             pen.put(&counted(count, one, many), self.look.odd());
@@ -83,7 +82,7 @@ impl App<'_, '_> {
             pen.put(&progress(self.sought, self.list.all), self.look.heading());
         } else if !status.finished {
             let text = match status.total.filter(|total| *total > 0) {
-                Some(total) => progress(status.read, total),
+                Some(total) => progress(status.bytes, total),
                 None => "  live".to_owned(),
             };
             pen.put(&text, self.look.heading());
@@ -98,7 +97,7 @@ impl App<'_, '_> {
             look: self.look,
             has_keys: self.focus == Pane::List,
             time: self.time,
-            start: self.status.start,
+            start: self.status.first,
             partner,
             marks: &marks,
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::conversation::{Message, TopicNames};
-use crate::dissect::{Opening, Part, Place, Scope, Span, Tree, What, dissect};
+use crate::conversation::Message;
+use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
 use crate::output::grid::Region;
 use crate::protocol::{Catalog, Side};

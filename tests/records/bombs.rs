@@ -26,7 +26,7 @@ fn record(length: usize) -> Vec<u8> {
 /// What all messages may inflate to, and what the tree holds in the end.
 fn inflated(catalog: &Catalog, max_inflate: Option<u32>, records: &[u8]) -> (usize, Vec<FaultKind>) {
     let (reading, frame) = fetched(catalog, records);
-    let mut tree = Tree::opened(Opening { catalog, max_inflate });
+    let mut tree = Tree::opened(Opening { max_inflate, ..Opening::new(catalog) });
     dissect(&reading, &frame, &mut tree);
     (tree.buffers().iter().map(Vec::len).sum(), tree.faults().iter().map(|fault| fault.kind).collect())
 }

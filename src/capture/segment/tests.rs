@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::bytes::ByteOrder;
-use super::super::{Comments, LinkType, NoSegment, Packet, PacketCounters, Segment, Time, segment};
+use super::super::{Comments, LinkType, NoSegment, Packet, PacketCounters, Place, Segment, Time, segment};
 
 proptest! {
     #[test]
@@ -36,8 +36,9 @@ fn packet(link: LinkType, data: &[u8], original_length: u32) -> Packet<'_> {
         interface: 0,
         link,
         data,
+        place: Place { source: 3, offset: 1000 },
         original_length,
-        comments: Comments::new(&[], ByteOrder::Little),
+        comments: Comments::new(&[], ByteOrder::Little, 0),
     }
 }
 
@@ -127,6 +128,7 @@ fn all_link_layers_lead_to_the_segment() {
             fin: false,
             rst: false,
             payload: b"kafka",
+            place: Place { source: 3, offset: 1000 + data.len() as u64 - 5 },
             cut: 0,
         };
         assert_eq!(segment(&packet(LinkType(link), &data, data.len() as u32)), Ok(expected), "{link}");

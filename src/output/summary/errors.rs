@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::slot::{Numbers, write_text, write_topic_id};
-use crate::conversation::TopicNames;
-use crate::dissect::{Span, Value, uuid_text, value_of};
+use crate::dissect::{Span, TopicNames, Value, uuid_text, value_of};
 use crate::protocol::{Enumeration, Type};
 
 /// Codes that are told of one message.

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::rule::{Condition, Format};
-use crate::conversation::TopicNames;
-use crate::dissect::{Codec, RecordsSurvey, Value, display_text, is_unsafe};
+use crate::dissect::{Codec, RecordsSurvey, TopicNames, Value, display_text, is_unsafe};
 use crate::output::units;
 use crate::protocol::{Enumeration, EnumerationId, Enumerations};
 use base64::Engine;

@@ -174,9 +174,10 @@ fn summary_of(key: i16, version: i16, side: Side, body: &[u8], gap: u64) -> [Str
         guessed: false,
         gap,
         packets: &[1],
+        pieces: &[],
         stream_offset: 0,
         request: Some(crate::conversation::Exchange { request: 1, latency: 0 }),
-        topics: &crate::conversation::TopicNames::default(),
+        topics: &crate::dissect::TopicNames::default(),
     };
     let mut summarizer = Summarizer::new(&catalog);
     // Twice: nothing of one message may be left when the next one comes.

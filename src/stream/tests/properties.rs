@@ -6,13 +6,15 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::{BROKER, CLIENT, Capture};
-use crate::capture::Segment;
+use crate::capture::{Place, Segment};
 
 /// Puts the streams of one connection together and checks where each byte is said to come from.
 #[derive(Default)]
 struct Collector {
     streams: HashMap<Direction, Vec<u8>>,
     origins: HashMap<Direction, Vec<u64>>,
+    /// Where the bytes lie, in the order in which they were told.
+    places: Vec<(Place, usize)>,
     opened: u32,
     gaps: u32,
     closed: Vec<Close>,
@@ -28,6 +30,7 @@ impl StreamSink for Collector {
         assert_eq!(stream.len() as u64, origin.offset);
         assert!(!bytes.is_empty());
         stream.extend(bytes);
+        self.places.push((origin.place, bytes.len()));
         let origins = self.origins.entry(direction).or_default();
         origins.extend(bytes.iter().map(|_| origin.packet));
     }
@@ -81,6 +84,7 @@ proptest! {
         let mut reassembler = Reassembler::default();
         let mut collector = Collector::default();
         let mut first_copy = vec![None; length];
+        let mut file = vec![0xff; 7];
         let mut packet = 0;
         let mut push = |sequence: u32, syn: bool, fin: bool, payload: &[u8], packet: &mut u64| {
             *packet += 1;
@@ -95,8 +99,10 @@ proptest! {
                 fin,
                 rst: false,
                 payload,
+                place: Place { source: 0, offset: file.len() as u64 },
                 cut: 0,
             };
+            file.extend_from_slice(payload);
             reassembler.push(&segment, &mut collector);
         };
         if syn_is_seen {
@@ -118,6 +124,12 @@ proptest! {
         prop_assert_eq!(collector.streams.get(&Direction::Forward), Some(&stream));
         let origins: Vec<_> = collector.origins[&Direction::Forward].iter().copied().map(Some).collect();
         prop_assert_eq!(origins, first_copy);
+        let again: Vec<u8> = collector
+            .places
+            .iter()
+            .flat_map(|(place, length)| file[place.offset as usize..][..*length].to_vec())
+            .collect();
+        prop_assert_eq!(again, stream);
         prop_assert_eq!(collector.gaps, 0);
         prop_assert_eq!(collector.opened, 1);
         prop_assert_eq!(collector.closed, vec![Close::EndOfCapture]);
@@ -161,6 +173,7 @@ proptest! {
                 fin: flags & 0b1100 == 0b1100,
                 rst: flags == 9,
                 payload: &[7; 30][..length],
+                place: Place::default(),
                 cut,
             };
             capture.reassembler.push(&segment, &mut rules);

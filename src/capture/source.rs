@@ -1,0 +1,149 @@
+//! Inputs whose bytes can be read again.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+/// An input that can be read at any place, by several threads at once.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: Arc<str>,
+    /// None where the bytes are gone once they are read.
+    file: Option<Arc<File>>,
+}
+
+impl Source {
+    pub(super) fn new(name: &str, file: Option<Arc<File>>) -> Self {
+        Self { name: name.into(), file }
+    }
+
+    /// What the input is called in messages. It may hold any characters.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Fills the buffer with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// As the system says; [`io::ErrorKind::UnexpectedEof`] when there are not as many bytes.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotSeekable)?;
+        let (mut rest, mut offset) = (buffer, offset);
+        while !rest.is_empty() {
+            match read_some_at(file, rest, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    rest = rest.get_mut(count..).unwrap_or_default();
+                    offset += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file from its beginning, without its cursor: it is shared with those who read it again.
+#[derive(Debug)]
+pub(super) struct Reread {
+    file: Arc<File>,
+    offset: u64,
+}
+
+impl Reread {
+    pub(super) fn new(file: Arc<File>) -> Self {
+        Self { file, offset: 0 }
+    }
+}
+
+impl Read for Reread {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = read_some_at(&self.file, buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}
+
+/// Bytes that lie in no file as they are, kept in a file without a name: what was piped in, unpacked, or put together.
+/// The system removes the file with the last that holds it, however the program ends.
+#[derive(Debug)]
+pub struct Spool {
+    file: Arc<File>,
+    length: u64,
+}
+
+impl Spool {
+    /// An empty one, in the folder for temporary files.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { file: Arc::new(tempfile::tempfile()?), length: 0 })
+    }
+
+    /// Puts bytes behind those that are there and gives the place of the first.
+    ///
+    /// # Errors
+    /// When they cannot be written; the next ones are put in their place.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        let (start, mut rest) = (self.length, bytes);
+        while !rest.is_empty() {
+            let written = write_some_at(&self.file, rest, start + (bytes.len() - rest.len()) as u64);
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.length += bytes.len() as u64;
+        Ok(start)
+    }
+
+    /// The spool as a source.
+    pub fn source(&self, name: &str) -> Source {
+        Source::new(name, Some(self.file.clone()))
+    }
+}
+
+/// Keeps what is read of an input that can be read only once.
+#[derive(Debug)]
+pub(super) struct Spooled<R> {
+    reader: R,
+    spool: Spool,
+}
+
+impl<R> Spooled<R> {
+    pub(super) fn new(reader: R, spool: Spool) -> Self {
+        Self { reader, spool }
+    }
+}
+
+impl<R: Read> Read for Spooled<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.spool.append(buffer.get(..count).unwrap_or_default())?;
+        Ok(count)
+    }
+}
+
+#[cfg(unix)]
+fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(unix)]
+fn write_some_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn write_some_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, buffer, offset)
+}

@@ -1,0 +1,109 @@
+//! Messages that are read again.
+
+use kafkascope::book::Step;
+use kafkascope::protocol::{Catalog, Side};
+
+use crate::support::{Input, book, capture, captures, compare};
+
+#[test]
+fn every_message_of_every_capture_is_read_again_as_it_was_told() {
+    let catalog = Catalog::builtin();
+    let mut messages = 0;
+    let captures = captures();
+    for path in &captures {
+        messages += compare(&catalog, &Input::Files(vec![path.clone()]));
+    }
+    assert!(captures.is_empty() || messages > 10_000, "{messages}");
+}
+
+#[test]
+fn several_captures_are_one_book() {
+    let catalog = Catalog::builtin();
+    let named = |names: &[&str]| names.iter().filter_map(|name| capture(name)).collect::<Vec<_>>();
+    for names in [
+        &["44-java-none.pcap", "44-java-gzip.pcap", "44-franz-zstd.pcap"][..],
+        // The same packets twice, and so the same times.
+        &["44-java-txn-split.pcap", "44-java-txn-lost.pcap", "44-mss-librdkafka-shuffled.pcap"],
+        &["44-java-none.pcap", "44-java-none.pcap"],
+    ] {
+        let paths = named(names);
+        if !paths.is_empty() {
+            assert!(compare(&catalog, &Input::Files(paths)) > 10);
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_a_pipe_is_read_again() {
+    let catalog = Catalog::builtin();
+    for name in ["44-java-none.pcap", "44-mss-librdkafka-ng-interfaces.pcapng", "44-snaplen96-java.pcap"] {
+        if let Some(path) = capture(name) {
+            assert!(compare(&catalog, &Input::Pipe(std::fs::read(path).unwrap())) > 10);
+        }
+    }
+}
+
+/// A capture whose packets were lost, cut, swapped and doubled.
+fn battered(pcap: &[u8], seed: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (header, mut rest) = pcap.split_at(24);
+    let mut records: Vec<Vec<u8>> = Vec::new();
+    while rest.len() >= 16 {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, behind) = rest.split_at((16 + length).min(rest.len()));
+        rest = behind;
+        let mut record = record.to_vec();
+        match random.u32(0..60) {
+            0 => continue,
+            1 => {
+                let kept = random.usize(0..=length);
+                record.truncate(16 + kept);
+                record[8..12].copy_from_slice(&(kept as u32).to_le_bytes());
+            }
+            2 => records.push(record.clone()),
+            3 => {
+                let last = records.len();
+                records.insert(random.usize(last.saturating_sub(8)..=last), record);
+                continue;
+            }
+            _ => {}
+        }
+        records.push(record);
+    }
+    [header.to_vec(), records.concat()].concat()
+}
+
+#[test]
+fn what_is_lost_cut_swapped_and_doubled_is_read_again() {
+    let catalog = Catalog::builtin();
+    for name in ["44-java-none.pcap", "44-mss-librdkafka-raw.pcap", "44-java-streams.pcap", "44-java-sasl-plain.pcap"] {
+        let Some(path) = capture(name) else { continue };
+        let pcap = std::fs::read(path).unwrap();
+        for seed in 0..4 {
+            compare(&catalog, &Input::Pipe(battered(&pcap, seed)));
+        }
+    }
+}
+
+#[test]
+fn messages_are_found_in_both_directions() {
+    let Some(path) = capture("44-java-streams.pcap") else { return };
+    let catalog = Catalog::builtin();
+    let book = book(&catalog, &Input::Files(vec![path]));
+    assert!(book.len() > 300);
+    let all: Vec<_> = (1..=book.len()).map(|index| book.entry(index).unwrap()).collect();
+    let connection = all[40].connection;
+    for from in (0..=book.len() + 2).step_by(7) {
+        let wanted = |entry: &kafkascope::book::Entry| entry.connection == connection && entry.side == Side::Response;
+        let later = all.iter().find(|entry| entry.index > from && wanted(entry)).map(|entry| entry.index);
+        let earlier = all.iter().rev().find(|entry| entry.index < from && wanted(entry)).map(|entry| entry.index);
+        assert_eq!(book.next(from, Step::Forward, wanted), later);
+        assert_eq!(book.next(from, Step::Backward, wanted), earlier);
+    }
+    assert_eq!(book.next(0, Step::Forward, |_| true), Some(1));
+    assert_eq!(book.next(u64::MAX, Step::Backward, |_| true), Some(book.len()));
+    assert_eq!(book.next(u64::MAX, Step::Forward, |_| true), None);
+    assert_eq!(book.next(1, Step::Backward, |_| true), None);
+    assert_eq!(book.entry(0), None);
+    assert_eq!(book.entry(book.len() + 1), None);
+}

@@ -1,0 +1,13 @@
+//! The book of a capture: every message that is read again from it is the one that was told when the capture was read.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod again;
+mod changed;
+mod live;
+mod support;
