@@ -27,3 +27,6 @@ mod theme;
 mod tree;
 
 pub use terminal::{Screen, run};
+
+#[cfg(test)]
+mod tests;
