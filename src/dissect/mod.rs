@@ -33,7 +33,7 @@ pub use token::{jwt_json, sasl_name};
 pub(crate) use topics::TopicId;
 pub use topics::TopicNames;
 pub use tree::{Children, Node, Tree, What};
-pub use walk::{Outcome, Reading, dissect, dissect_payload};
+pub use walk::{Outcome, Reading, dissect, dissect_payload, dissect_records};
 
 use crate::protocol::{Catalog, Element, Field, Plan, Side, Struct, Type};
 

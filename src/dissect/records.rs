@@ -97,7 +97,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Batches one behind the other, of any formats. What is left of the input could not be read.
-    fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
+    pub(super) fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
         for index in 0.. {
             let (magic, total) = match next(input.as_slice()) {
                 Next::Whole { magic, total } => (magic, total),

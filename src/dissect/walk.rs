@@ -69,6 +69,20 @@ pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visit
     walk.outcome
 }
 
+/// Walks record batches, or messages of the old formats, one behind the other, as in a records field or a log segment;
+/// the last one may be cut. The visitor must open records.
+pub fn dissect_records<'p, V: Visitor<'p>>(records: &[u8], visitor: &mut V) -> Outcome {
+    let mut walk = Walk::new(visitor, 0, Known::default());
+    let mut input = Bytes::new(records);
+    walk.visitor.enter(Scope::Message, 0);
+    if let Some(opening) = walk.visitor.opening() {
+        walk.batches(&mut input, opening);
+    }
+    walk.rest(&mut input, Part::Undecoded);
+    walk.visitor.leave(Scope::Message, input.offset());
+    walk.outcome
+}
+
 /// The walk met something that it cannot go on behind; the fault was told already.
 pub(super) struct Halt;
 

@@ -151,6 +151,15 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         self.faults
     }
 
+    /// Appends elements instead of members: `out` is inside of an array.
+    #[must_use]
+    pub fn in_array(mut self) -> Self {
+        if let Some(level) = self.levels.last_mut() {
+            level.is_array = true;
+        }
+        self
+    }
+
     /// Withholds what cannot be decoded: the message's version is not known, but that it carries secrets is.
     #[must_use]
     pub fn guarded(self, is_guarded: bool) -> Self {
