@@ -177,14 +177,17 @@ impl Keymap {
             return Err(format!("no action is called {name:?}; the help (?) names them"));
         }
         for entry in ACTIONS {
-            let changed = changes.iter().find(|(name, _)| name == entry.name).map(|(_, keys)| keys);
-            let texts: Vec<&str> = match changed {
+            let instead = changes.iter().find(|(name, _)| name == entry.name).map(|(_, keys)| keys);
+            let texts: Vec<&str> = match instead {
                 Some(keys) => keys.iter().map(String::as_str).collect(),
                 None => entry.keys.to_vec(),
             };
             for text in texts {
                 let keys = Keys::parse(text).ok_or_else(|| {
-                    format!("{text:?}, for {}, is no key; keys are written as in \"x\", \"ctrl-x\", \"f5\", \"g g\"", entry.name)
+                    format!(
+                        "{text:?}, for {}, is no key; keys are written as in \"x\", \"ctrl-x\", \"f5\", \"g g\"",
+                        entry.name
+                    )
                 })?;
                 bindings.push((keys, entry.action));
             }
