@@ -126,7 +126,7 @@ impl<'p> Scout<'_, 'p> {
             let tell = |finding| self.findings.send((number, finding)).is_ok() && !cancelled.load(Ordering::Relaxed);
             match hunt {
                 Hunt::Pattern { pattern, from, forward, among } => {
-                    self.search(&pattern, from, forward, among.as_deref(), &tell)
+                    self.search(&pattern, from, forward, among.as_deref(), &tell);
                 }
                 Hunt::Filter(filter) => self.filter(&filter, &mut maker, &tell),
             }
