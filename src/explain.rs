@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::dissect::{
-    Deaf, Fit, Known, Outcome, Reading, RequestHead, dissect, dissect_payload, fit_request, fit_response,
-    is_convincing, responses_that_fit,
+    Deaf, Fit, InFront, Known, Outcome, Reading, RequestHead, dissect, fit_request, fit_response, is_convincing,
+    newest_that_fits, responses_that_fit, version_in_front,
 };
 use crate::foreign::{self, Foreign};
-use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Prefix, Side, Type};
+use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Side};
 use crate::wire::{self, Bytes};
 
 /// What the reader says of the bytes.
@@ -452,9 +452,10 @@ fn payload_plan<'p>(
     let newest = catalog.plan(name, schema.valid.last).ok_or_else(|| HintError::UnknownSchema(name.to_owned()))?;
     let asked = match version {
         Some(version) => i64::from(version),
-        None => match version_in_front(bytes, newest)? {
-            Some(found) => found,
-            None => return Ok(newest_that_fits(catalog, bytes, newest)),
+        None => match version_in_front(newest, bytes) {
+            InFront::Version(found) => found,
+            InFront::Nothing => return Ok(newest_that_fits(catalog, newest, bytes)),
+            InFront::Cut => return Err(HintError::NoVersion),
         },
     };
     let plan = i16::try_from(asked).ok().and_then(|version| catalog.plan(name, version));
@@ -472,41 +473,6 @@ fn record_type(bytes: &[u8], kind: Kind) -> Option<i64> {
     }
     let (rest, _) = wire::uvarint(input).ok()?;
     wire::uvarint(rest).ok().map(|(_, record_type)| record_type.into())
-}
-
-/// The version that stands in front of a payload, where its kind has one.
-fn version_in_front(bytes: &[u8], plan: &Plan) -> Result<Option<i64>, HintError> {
-    let mut input = Bytes::new(bytes);
-    let cut = |_| HintError::NoVersion;
-    match plan.prefix() {
-        // A record type is no version; keys have version 0.
-        Prefix::Int16("record_type") => Ok(Some(0)),
-        Prefix::Int16(_) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
-        Prefix::Uvarints(names) => {
-            let mut last = None;
-            for _ in names {
-                let (rest, value) = wire::uvarint(input).map_err(cut)?;
-                input = rest;
-                last = Some(i64::from(value));
-            }
-            Ok(last)
-        }
-        // Kafka Streams writes the version as the first field.
-        Prefix::None => {
-            match plan.untagged(plan.top()).first().filter(|field| field.key() == "version").map(|field| field.ty) {
-                Some(Type::Int32) => wire::int32(input).map(|(_, version)| Some(version.into())).map_err(cut),
-                Some(Type::Int16) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
-                _ => Ok(None),
-            }
-        }
-    }
-}
-
-fn newest_that_fits<'p>(catalog: &'p Catalog, bytes: &[u8], newest: &'p Plan) -> &'p Plan {
-    let versions = catalog.versions(&newest.name);
-    let plans = (versions.first..=versions.last).rev().filter_map(|version| catalog.plan(&newest.name, version));
-    let mut fitting = plans.filter(|plan| dissect_payload(plan, bytes, &mut Deaf).is_exact());
-    fitting.next().unwrap_or(newest)
 }
 
 /// The API and version of `NAME[:VERSION]`.

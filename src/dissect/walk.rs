@@ -90,7 +90,7 @@ pub(super) type Step = Result<(), Halt>;
 
 /// The tags that a struct has had.
 #[derive(Debug, Default)]
-struct Tags {
+pub(super) struct Tags {
     last: Option<u32>,
     /// Those below 64, a bit each; no schema has higher ones, but readers' own may.
     seen: u64,
@@ -98,7 +98,7 @@ struct Tags {
 
 impl Tags {
     /// Notes a tag and says whether it is new; higher ones that come out of order are not taken for new.
-    fn is_new(&mut self, tag: u32) -> bool {
+    pub(super) fn is_new(&mut self, tag: u32) -> bool {
         let ascends = self.last.is_none_or(|last| tag > last);
         let bit = 1u64.checked_shl(tag).unwrap_or(0);
         let is_new = if bit == 0 { ascends } else { self.seen & bit == 0 };
@@ -242,7 +242,10 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         if plan.kind == Kind::Token { self.token(input, plan) } else { self.members(input, plan, plan.top()) }
     }
 
-    fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+    pub(super) fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        if of.unordered {
+            return self.protobuf(input, plan, of);
+        }
         for field in plan.untagged(of) {
             self.value(input, plan, Place::Field(field), field.nullable)?;
         }
@@ -477,7 +480,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     #[inline]
-    fn read_part<'b, T>(
+    pub(super) fn read_part<'b, T>(
         &mut self,
         input: &mut Bytes<'b>,
         parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,
