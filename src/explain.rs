@@ -1,8 +1,8 @@
 //! What pasted bytes are, when nothing but a hint of the reader's says so.
 
 use crate::dissect::{
-    Deaf, Fit, Outcome, Reading, RequestHead, dissect, dissect_payload, fit_request, fit_response, is_convincing,
-    responses_that_fit,
+    Deaf, Fit, Known, Outcome, Reading, RequestHead, dissect, dissect_payload, fit_request, fit_response,
+    is_convincing, responses_that_fit,
 };
 use crate::foreign::{self, Foreign};
 use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Prefix, Side, Type};
@@ -78,6 +78,9 @@ pub enum HintError {
         /// The versions that are known.
         known: String,
     },
+    /// The bytes are no token of the mechanism.
+    #[error("the bytes do not begin like a token of {0}")]
+    NoToken(&'static str),
     /// The payload ends before its version does.
     #[error("the bytes end before the version in front of the payload does")]
     NoVersion,
@@ -94,6 +97,11 @@ const FAMILIES: [(&str, &str, Kind); 5] = [
     ("txn-key", "transaction-coordinator", Kind::CoordinatorKey),
     ("share-key", "share-coordinator", Kind::CoordinatorKey),
 ];
+
+/// Tokens of SASL mechanisms, whose first byte tells which step they are: the mechanism, by the name for all of them. The
+/// steps of SCRAM are the same with all hashes.
+const TOKENS: [(&str, &str); 3] =
+    [("sasl-plain", "PLAIN"), ("sasl-scram", "SCRAM-SHA-256"), ("sasl-oauthbearer", "OAUTHBEARER")];
 
 /// Says what bytes are: one message, or several frames one behind the other.
 pub fn explain<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Result<Vec<Explained<'p>>, HintError> {
@@ -247,7 +255,8 @@ fn request<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<(Findi
 fn response<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<Finding<'p>> {
     let fits = responses_that_fit(catalog, bytes, sized, usize::MAX);
     let newest = *fits.last()?;
-    let reading = |header, body| Reading { side: Side::Response, header, body, sized, missing: 0 };
+    let reading =
+        |header, body| Reading { side: Side::Response, header, body, sized, missing: 0, known: Known::default() };
     if fits.iter().all(|plan| plan.reads_like(newest)) {
         let key = ApiKey(newest.api_key?);
         let header = catalog.header_for(newest, Side::Response);
@@ -336,6 +345,9 @@ fn payload_plan<'p>(
     name: &str,
     version: Option<i16>,
 ) -> Result<&'p Plan, HintError> {
+    if let Some((_, mechanism)) = TOKENS.iter().find(|(token, _)| *token == name) {
+        return catalog.token_plan(mechanism, bytes).ok_or(HintError::NoToken(mechanism));
+    }
     let name = match FAMILIES.iter().find(|(family, ..)| *family == name) {
         Some((family, module, kind)) => {
             let record_type = record_type(bytes, *kind).ok_or(HintError::NoVersion)?;

@@ -1,7 +1,7 @@
 //! Bytes as a message of an API and version that the input chooses, or as a payload.
 
 use kafkascope::dissect::{Deaf, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect, dissect_payload};
-use kafkascope::dissect::{fit_request, fit_response};
+use kafkascope::dissect::{Known, fit_request, fit_response, word};
 use kafkascope::encode::{self, Collector};
 use kafkascope::output::describe::Describer;
 use kafkascope::output::json::{JsonWriter, close_bracket};
@@ -18,9 +18,10 @@ pub(super) enum Way<'p> {
     Payload(&'p Plan),
 }
 
-/// The first four bytes choose message, version, the way of reading, and how many bytes are missing.
+/// The first four bytes choose message, version, the way of reading, and how many bytes are missing or what is known from
+/// outside.
 pub fn run(data: &[u8]) {
-    let Some((&[message, version, flags, missing], bytes)) = data.split_first_chunk() else { return };
+    let Some((&[message, version, flags, choice], bytes)) = data.split_first_chunk() else { return };
     let catalog = super::catalog();
     if flags & 4 != 0 {
         let names: Vec<_> = catalog.names().collect();
@@ -41,12 +42,26 @@ pub fn run(data: &[u8]) {
     let (side, sized) = (if flags & 1 == 0 { Side::Request } else { Side::Response }, flags & 2 == 0);
     let versions = catalog.api_versions(key, side);
     let version = i16::from(version) % (versions.last.max(0) + 3);
-    let missing = if flags & 8 == 0 { 0 } else { u32::from(missing) };
-    let fit = match side {
+    let missing = if flags & 8 == 0 { 0 } else { u32::from(choice) };
+    let mut fit = match side {
         Side::Request => fit_request(catalog, key, version, bytes, sized, missing),
         Side::Response => fit_response(catalog, key, version, bytes, sized, missing),
     };
+    if flags & 16 != 0 {
+        fit.reading.known = known(choice);
+    }
     check(catalog, &Way::Message(fit.reading), bytes);
+}
+
+/// What a request or connection may have said.
+fn known(choice: u8) -> Known {
+    let mechanisms = ["PLAIN", "SCRAM-SHA-256", "OAUTHBEARER", "GSSAPI"];
+    Known {
+        mechanism: word(mechanisms[usize::from(choice) % mechanisms.len()].as_bytes()),
+        protocol_type: word(b"consumer"),
+        protocol_name: word(b"range"),
+        enveloped: Some((kafkascope::protocol::ApiKey(i16::from(choice >> 2)), 1)),
+    }
 }
 
 fn walk<'p>(way: &Way<'p>, bytes: &[u8], visitor: &mut impl Visitor<'p>) -> Outcome {

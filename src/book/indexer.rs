@@ -11,10 +11,9 @@ use super::page::{self, Draft, KindId, Record};
 use super::{Book, Ends, Kind};
 use crate::capture::{Captures, CommentsAt, Packet};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
-use crate::dissect::TopicNames;
-use crate::dissect::{Deaf, Reading, dissect};
+use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
 use crate::foreign::{Foreign, recognise};
-use crate::protocol::{Plan, Side};
+use crate::protocol::{Catalog, Plan, Side};
 use crate::stream::{Connection, ConnectionId};
 
 /// Reads captures into a book.
@@ -95,8 +94,12 @@ impl<'b, 'p> Indexer<'b, 'p> {
     }
 }
 
-/// What makes a kind: side, plans, size in front, assumed version, token.
-type KindKey = (Side, usize, usize, bool, Option<i16>, bool);
+/// What makes a kind: side, plans, size in front, assumed version, token, the number of what is known from outside.
+type KindKey = (Side, usize, usize, bool, Option<i16>, bool, u32);
+
+/// So many different things that are known from outside are kept; a capture has a few dozen. Messages that come after them
+/// are opened less far.
+const MAX_KNOWN: usize = 4096;
 
 /// Writes messages down, and gives them to the book a few at a time.
 struct Writer<'b, 'p> {
@@ -108,6 +111,8 @@ struct Writer<'b, 'p> {
     messages: u64,
     kinds: HashMap<KindKey, KindId>,
     new_kinds: Vec<Kind<'p>>,
+    /// What is known from outside, by number from 1; 0 is nothing.
+    known: HashMap<Known, u32>,
     addresses: HashMap<IpAddr, u32>,
     new_addresses: Vec<IpAddr>,
     /// Whether a connection has its endpoints in the book or in the list, by its number.
@@ -125,6 +130,7 @@ impl<'b, 'p> Writer<'b, 'p> {
             messages: 0,
             kinds: HashMap::new(),
             new_kinds: Vec::new(),
+            known: HashMap::new(),
             addresses: HashMap::new(),
             new_addresses: Vec::new(),
             is_known: Vec::new(),
@@ -165,17 +171,34 @@ impl<'b, 'p> Writer<'b, 'p> {
     }
 
     fn kind(&mut self, message: &Message<'_, 'p>) -> KindId {
-        let Reading { side, header, body, sized, missing: _ } = message.reading;
+        let Reading { side, header, body, sized, missing: _, known } = message.reading;
+        let (known, known_number) = self.known(known);
         let number = |plan: Option<&Plan>| plan.map_or(0, |plan| std::ptr::from_ref(plan).addr());
         let token = message.subject == Subject::SaslToken;
-        let key = (side, number(header), number(body), sized, message.assumed, token);
+        let key = (side, number(header), number(body), sized, message.assumed, token, known_number);
         let (kinds, new_kinds) = (&mut self.kinds, &mut self.new_kinds);
         let next = KindId::new(kinds.len(), side);
         *kinds.entry(key).or_insert_with(|| {
-            let reading = Reading { missing: 0, ..message.reading };
+            let reading = Reading { missing: 0, known, ..message.reading };
             new_kinds.push(Kind { reading, assumed: message.assumed, token });
             next
         })
+    }
+
+    /// What is kept of what is known from outside, and its number.
+    fn known(&mut self, known: Known) -> (Known, u32) {
+        if known == Known::default() {
+            return (known, 0);
+        }
+        let next = self.known.len() + 1;
+        if let Some(number) = self.known.get(&known) {
+            return (known, *number);
+        }
+        if next > MAX_KNOWN {
+            return (Known::default(), 0);
+        }
+        self.known.insert(known, next as u32);
+        (known, next as u32)
     }
 
     /// Notes the endpoints of a connection that is new.
@@ -205,14 +228,21 @@ impl<'b, 'p> Writer<'b, 'p> {
     }
 }
 
+/// Listens to nothing, and opens tokens, as the list does.
+struct Tokens<'p>(Option<Opening<'p>>);
+
+impl<'p> Visitor<'p> for Tokens<'p> {
+    fn opening(&self) -> Option<Opening<'p>> {
+        self.0
+    }
+}
+
 /// Whether the bytes of a message are not what its plan expects, and whether its summary has notes.
-fn oddities(message: &Message<'_, '_>) -> (bool, bool) {
+fn oddities<'p>(catalog: &'p Catalog, message: &Message<'_, 'p>) -> (bool, bool) {
     let is_unmatched = message.side() == Side::Response && message.request.is_none();
     let is_odd = message.gap > 0 || is_unmatched || message.guessed || message.assumed.is_some();
-    if message.subject == Subject::SaslToken {
-        return (false, is_odd);
-    }
-    let outcome = dissect(&message.reading, message.frame, &mut Deaf);
+    let is_token = !message.reading.known.mechanism.is_empty();
+    let outcome = dissect(&message.reading, message.frame, &mut Tokens(is_token.then(|| Opening::new(catalog))));
     let is_unknown = message.reading.body.is_none() && message.key().is_some();
     let is_faulty = outcome.faults > 0;
     (is_faulty, is_odd || is_faulty || is_unknown || outcome.undecoded > 0 || outcome.trailing > 0)
@@ -221,7 +251,7 @@ fn oddities(message: &Message<'_, '_>) -> (bool, bool) {
 impl<'p> MessageSink<'p> for Writer<'_, 'p> {
     fn message(&mut self, message: &Message<'_, 'p>) {
         self.connection(message);
-        let (faulty, odd) = oddities(message);
+        let (faulty, odd) = oddities(self.book.catalog, message);
         let request = message.request.map_or(0, |exchange| message.index - exchange.request);
         let record = Record {
             kind: self.kind(message),

@@ -9,7 +9,7 @@ use super::End;
 use super::args::{Common, ExplainArgs, ExplainFormat};
 use crate::dissect::{Reading, Tree, dissect, dissect_payload};
 use crate::explain::{Finding, Hint, api_and_version, explain};
-use crate::output::describe::{Describer, title_of};
+use crate::output::describe::{Describer, kind_of, title_of};
 use crate::output::json::{JsonWriter, close_bracket};
 use crate::output::tree_text::{TreeOptions, write_tree};
 use crate::output::{ndjson, tree_json};
@@ -103,7 +103,7 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
         Finding::Payload(plan) => {
             let mut tree = Tree::opened(super::opening(catalog, common));
             dissect_payload(plan, bytes, &mut tree);
-            let ty = format!("{} v{}", plan.kind.word(), plan.version);
+            let ty = kind_of(plan);
             let describer = describer(catalog, common, &tree, bytes, (&plan.name, &ty));
             match arguments.format {
                 ExplainFormat::Json => payload_json(&mut out, catalog, common, plan, bytes),

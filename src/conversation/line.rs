@@ -8,10 +8,10 @@ use super::topics::learn;
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
-    Deaf, Fit, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response, is_convincing,
-    responses_that_fit,
+    Deaf, Fit, Known, Place, Reading, RequestHead, Span, Value, Visitor, dissect, fit_request, fit_response,
+    is_convincing, responses_that_fit,
 };
-use crate::protocol::{ApiKey, Plan, Side};
+use crate::protocol::{ApiKey, Catalog, Plan, Side};
 use crate::stream::{Connection, Direction, Gap, Origin};
 
 /// A connection that is Kafka.
@@ -247,6 +247,9 @@ impl Line {
 
     pub(super) fn gap<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, direction: Direction, gap: Gap) {
         let side = self.side(direction);
+        if side == Side::Request {
+            self.talk.outside.forget();
+        }
         let framer = self.framer(side);
         let kept = std::mem::take(&mut framer.buffer);
         let start = framer.start;
@@ -318,20 +321,25 @@ impl Line {
             self.talk.tokens =
                 judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
-                let index = self.tell(shared, frame, &token(Side::Request, frame.gap), None);
-                self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None });
+                let known = self.talk.outside.token();
+                let index = self.tell(shared, frame, &token(shared.catalog, Side::Request, frame.gap, known), None);
+                self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None, known });
                 return;
             }
         }
         let Some(head) = RequestHead::read(frame.bytes.get(4..).unwrap_or_default()) else {
             // The head itself is cut or broken: its plan says where.
             let header = shared.catalog.header(Side::Request, 1);
-            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: frame.gap as u32 };
+            let missing = frame.gap as u32;
+            let known = Known::default();
+            let reading = Reading { side: Side::Request, header, body: None, sized: true, missing, known };
             let subject = Subject::Api { key: None, version: None, correlation: None };
             self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
             return;
         };
-        let fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
+        let mut fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
+        let known = self.talk.outside.request(shared.next_index(), head.key, &fit.reading, frame.bytes);
+        fit.reading.known = known;
         let subject =
             Subject::Api { key: Some(head.key), version: Some(head.version), correlation: Some(head.correlation) };
         let index = self.tell(shared, frame, &Told { subject, fit, client_id: head.client_id }, None);
@@ -341,7 +349,7 @@ impl Line {
         self.talk.tokens = head.key == ApiKey::SASL_HANDSHAKE && head.version == 0;
         let client_id = self.talk.share_client_id(head.client_id);
         let call = Call::Api { key: head.key, version: head.version, correlation: head.correlation };
-        self.talk.ask(Pending { index, time: frame.time, call, client_id });
+        self.talk.ask(Pending { index, time: frame.time, call, client_id, known });
         if !self.talk.held.is_empty() {
             self.release(shared, Some(frame.time));
         }
@@ -406,12 +414,15 @@ impl Line {
     }
 
     /// A response whose request is known.
-    fn answer<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
+    fn answer<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
         let Call::Api { key, version, correlation } = pending.call else {
-            self.tell(shared, frame, &token(Side::Response, frame.gap), Some(pending));
+            let told = token(shared.catalog, Side::Response, frame.gap, pending.known);
+            self.tell(shared, frame, &told, Some(pending));
             return;
         };
-        let fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
+        let mut fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
+        fit.reading.known = pending.known;
+        self.talk.outside.response(pending.index, key, &fit.reading, frame.bytes);
         // The fallback of ApiVersions is of version 0, whatever was asked.
         let version = fit.reading.body.filter(|_| fit.assumed.is_none()).map_or(version, |plan| plan.version);
         let subject = Subject::Api { key: Some(key), version: Some(version), correlation: Some(correlation) };
@@ -422,7 +433,8 @@ impl Line {
     fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         shared.counters.unmatched += 1;
         if self.talk.tokens {
-            self.tell(shared, frame, &token(Side::Response, frame.gap), None);
+            let told = token(shared.catalog, Side::Response, frame.gap, self.talk.outside.token());
+            self.tell(shared, frame, &told, None);
             return;
         }
         let may_guess = frame.gap == 0 && frame.bytes.len() <= MAX_GUESS;
@@ -433,7 +445,9 @@ impl Line {
         let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
         let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
         let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
-        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing: frame.gap as u32 };
+        let missing = frame.gap as u32;
+        let known = Known::default();
+        let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing, known };
         let version = plan.map(|plan| plan.version);
         let subject = Subject::Api { key, version, correlation: correlation_of(frame.bytes) };
         let frame = Frame { guessed: frame.guessed || plan.is_some(), ..frame };
@@ -486,8 +500,9 @@ struct Told<'a, 'p> {
     client_id: Option<&'a [u8]>,
 }
 
-fn token<'p>(side: Side, gap: u64) -> Told<'static, 'p> {
-    let reading = Reading { side, header: None, body: None, sized: true, missing: gap as u32 };
+fn token(catalog: &Catalog, side: Side, gap: u64, known: Known) -> Told<'static, '_> {
+    let body = catalog.plan("SaslToken", 0);
+    let reading = Reading { side, header: None, body, sized: true, missing: gap as u32, known };
     Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
 }
 

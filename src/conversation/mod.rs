@@ -15,12 +15,16 @@
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
 //! - **Topic ids**: which id is which topic is learnt from the messages that have both, and from fetched records of the
 //!   metadata log ([`TopicNames`](crate::dissect::TopicNames)).
+//! - **What opaque bytes are** is told by other messages on the connection ([`Known`](crate::dissect::Known)): a SASL
+//!   token's mechanism by the handshake before it, a response's request in an envelope, a group's protocol type by the
+//!   request that joined it. After a hole among the requests, what was said before it is forgotten.
 //! - **Bare tokens** follow a SaslHandshake of version 0, up to the first frame that a known request takes whole.
 
 mod framer;
 mod judge;
 mod line;
 mod message;
+mod outside;
 mod session;
 mod talk;
 mod topics;

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::framer::Origins;
+use super::outside::Outside;
 use crate::capture::Time;
+use crate::dissect::Known;
 use crate::protocol::ApiKey;
 
 /// Requests that may wait for an answer on one connection; Kafka clients have 5 or so.
@@ -18,6 +20,8 @@ pub(super) struct Talk {
     pub(super) held: VecDeque<Held>,
     /// Whether bare SASL tokens may come.
     pub(super) tokens: bool,
+    /// What decides how later messages are read.
+    pub(super) outside: Outside,
     client_id: Option<Arc<[u8]>>,
 }
 
@@ -28,6 +32,8 @@ pub(super) struct Pending {
     pub(super) time: Time,
     pub(super) call: Call,
     pub(super) client_id: Option<Arc<[u8]>>,
+    /// What is known of the response.
+    pub(super) known: Known,
 }
 
 /// What was asked.

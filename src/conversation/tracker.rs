@@ -218,6 +218,11 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
 }
 
 impl<S> Shared<'_, S> {
+    /// The number of the message that is told next.
+    pub(super) fn next_index(&self) -> u64 {
+        self.counters.messages + 1
+    }
+
     /// Takes a buffer back that a connection does not need any more.
     pub(super) fn give(&mut self, buffer: Vec<u8>) {
         const KEEP: usize = 16;

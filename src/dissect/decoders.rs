@@ -300,7 +300,9 @@ mod tests {
 
     fn formats(rules: &[&str], topic: &str) -> Formats {
         let mut decoders = Decoders::default();
-        rules.iter().for_each(|rule| decoders.add(rule).unwrap());
+        for rule in rules {
+            decoders.add(rule).unwrap();
+        }
         decoders.of(topic.as_bytes())
     }
 

@@ -1,6 +1,6 @@
 //! Places where the bytes are not what the plan expects.
 
-use super::{Codec, InflateError, Span};
+use super::{Codec, InflateError, Span, Word};
 use crate::wire::WireErrorKind;
 
 /// A fault: where, what was expected, what was found, why it may be.
@@ -116,6 +116,13 @@ pub enum FaultKind {
         /// The batch's last offset delta.
         last: i32,
     },
+    /// A token of a SASL mechanism is not written as the mechanism has it. What was found is not told: it may be a secret.
+    Token {
+        /// What was expected, in words.
+        expected: Word,
+        /// The bytes that are left.
+        available: u32,
+    },
     /// Compressed bytes could not be inflated to their end. The walk goes on with what came out.
     Inflate {
         /// The codec.
@@ -163,6 +170,7 @@ impl Fault {
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
             FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
+            FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
@@ -177,7 +185,9 @@ impl Fault {
     /// What was found.
     pub fn found(&self) -> String {
         match self.kind {
-            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) => "the end".to_owned(),
+            FaultKind::Wire(WireErrorKind::Short { available: 0, .. }) | FaultKind::Token { available: 0, .. } => {
+                "the end".to_owned()
+            }
             FaultKind::Wire(WireErrorKind::Short { available, .. }) => {
                 format!("{} and the end", count(i64::from(available), "byte"))
             }
@@ -202,6 +212,7 @@ impl Fault {
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
             FaultKind::Full { said, .. } => said.to_string(),
+            FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
             FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
@@ -241,6 +252,7 @@ impl Fault {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
             FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
+            FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"

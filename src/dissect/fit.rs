@@ -3,7 +3,7 @@
 
 use nom::Err;
 
-use super::{Deaf, Outcome, Reading, dissect};
+use super::{Deaf, Known, Outcome, Reading, dissect};
 use crate::protocol::{ApiKey, Catalog, Plan, Side};
 use crate::wire::{self, Bytes, WireError};
 
@@ -96,7 +96,7 @@ fn fit<'p>(
         // Of an unknown API only that part of the header is certain which all versions have.
         let unknown = || catalog.header(side, i16::from(side == Side::Request));
         let header = plan.and_then(|plan| catalog.header_for(plan, side)).or_else(unknown);
-        Reading { side, header, body: plan, sized, missing }
+        Reading { side, header, body: plan, sized, missing, known: Known::default() }
     };
     if let Some(plan) = catalog.api_plan(key, side, version) {
         return Fit { reading: reading(Some(plan)), assumed: None };
@@ -123,7 +123,8 @@ pub fn responses_that_fit<'p>(catalog: &'p Catalog, frame: &[u8], sized: bool, l
         let versions = catalog.api_versions(api.key, Side::Response);
         for plan in (versions.first..=versions.last).filter_map(|v| catalog.api_plan(api.key, Side::Response, v)) {
             let header = catalog.header_for(plan, Side::Response);
-            let reading = Reading { side: Side::Response, header, body: Some(plan), sized, missing: 0 };
+            let reading =
+                Reading { side: Side::Response, header, body: Some(plan), sized, missing: 0, known: Known::default() };
             if dissect(&reading, frame, &mut Deaf).is_exact() {
                 fits.push(plan);
             }

@@ -8,11 +8,13 @@ mod decoders;
 mod fault;
 mod fit;
 mod inflate;
+mod known;
 mod nested;
 mod primitive;
 mod records;
 mod survey;
 mod text;
+mod token;
 mod topics;
 mod tree;
 mod walk;
@@ -21,11 +23,13 @@ pub use decoders::{Decoded, DecodedValue, DecoderError, Decoders, Format};
 pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
+pub use known::{Known, Word, word};
 pub use nested::plan_in_front;
 pub use primitive::value_of;
 pub use records::BatchFacts;
 pub use survey::RecordsSurvey;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
+pub use token::{jwt_json, sasl_name};
 pub(crate) use topics::TopicId;
 pub use topics::TopicNames;
 pub use tree::{Children, Node, Tree, What};
@@ -229,6 +233,8 @@ pub enum Part<'b> {
     UnknownTag(u32, &'b [u8]),
     /// A prefix in front of a payload that is not a request or response, by its name: a version, a record type.
     Prefix(&'static str, i64),
+    /// What stands between the texts of a token, and the names of attributes in front of them.
+    Mark(&'b [u8]),
     /// Bytes behind the end of the message, as far as its schema goes.
     Trailing(&'b [u8]),
     /// Bytes that could not be decoded.

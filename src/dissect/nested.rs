@@ -1,10 +1,12 @@
 //! Payloads inside of fields and records: which plan they have is told by the API, the topic or the key, never guessed.
 
 use super::decoders::{Format, Formats};
-use super::fit::{RequestHead, fit_request};
+use super::fit::{RequestHead, fit_request, fit_response};
+use super::known::{Known, Word, word};
+use super::token::MAX_TOKEN;
 use super::walk::{Halt, Step, Walk};
 use super::{Opening, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Catalog, Field, Kind, Payload, Plan, Prefix, Role, TopicFormat, Type};
+use crate::protocol::{Catalog, Field, Kind, Payload, Plan, Prefix, Role, Side, TopicFormat, Type};
 use crate::wire::{self, Bytes};
 
 /// What was met that decides what comes behind it.
@@ -14,13 +16,18 @@ pub(super) struct Context {
     pub(super) topic: Option<TopicFormat>,
     /// The formats that the reader named for them.
     formats: Formats,
-    /// Whether the group's protocol type is the one of a rule: the rules know few, so the first letters will do.
-    protocol_type: ProtocolType,
-    /// Whether this is a request inside of a request.
+    /// The group's protocol type.
+    protocol_type: Word,
+    /// Whether this is a message inside of a message.
     in_envelope: bool,
 }
 
 impl Context {
+    /// What is known before the first byte.
+    pub(super) fn of(known: &Known) -> Self {
+        Self { protocol_type: known.protocol_type, ..Self::default() }
+    }
+
     /// The topic of the records that follow; `None` where its name is not known.
     fn meet_topic(&mut self, name: Option<&[u8]>, opening: Opening<'_>) {
         self.topic = name.and_then(|name| opening.catalog.topic_format(name));
@@ -30,9 +37,6 @@ impl Context {
         };
     }
 }
-
-/// A group's protocol type, as far as it fits; all that rules name do.
-type ProtocolType = arrayvec::ArrayString<32>;
 
 impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// A field that says something about what comes behind it, or holds a payload. Whether it was told in place of its
@@ -46,9 +50,9 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 self.context.meet_topic(name.map(str::as_bytes), opening);
                 self.context.topic = catalog.topic_id_format(id).or(self.context.topic);
             }
+            // Where the message does not say it, its request may have said it.
             (Role::ProtocolType, Value::String(name)) => {
-                let name = name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
-                self.context.protocol_type = ProtocolType::from(name).unwrap_or_default();
+                self.context.protocol_type = name.map_or(self.known.protocol_type, word);
             }
             (Role::Payload(payload), Value::Bytes(Some(bytes))) => {
                 return self.payload_field(field, payload, bytes, at, opening);
@@ -66,21 +70,25 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         at: Span,
         opening: Opening<'p>,
     ) -> bool {
-        // A request inside of a request is opened once: Kafka puts no envelope into an envelope, and JSON would have the
-        // same bytes again and again.
-        if payload.schema == Payload::REQUEST && self.context.in_envelope {
-            return false;
-        }
         let applies = payload.protocol_type.is_none_or(|name| name == &*self.context.protocol_type);
         if !applies || bytes.is_empty() {
             return false;
         }
-        let content = if payload.schema == Payload::REQUEST {
-            RequestHead::read(bytes)
-                .map(|head| fit_request(opening.catalog, head.key, head.version, bytes, false, 0).reading)
-                .and_then(|reading| Some(Content::Request(reading.header?, reading.body?)))
-        } else {
-            plan_in_front(opening.catalog, payload.schema, bytes).map(Content::Payload)
+        let catalog = opening.catalog;
+        let content = match payload.schema {
+            // A message inside of a message is opened once: Kafka puts no envelope into an envelope, and JSON would have
+            // the same bytes again and again.
+            Payload::REQUEST | Payload::RESPONSE if self.context.in_envelope => None,
+            Payload::REQUEST => RequestHead::read(bytes)
+                .map(|head| fit_request(catalog, head.key, head.version, bytes, false, 0).reading)
+                .and_then(|reading| Some(Content::Message(Side::Request, reading.header?, reading.body?))),
+            Payload::RESPONSE => (self.known.enveloped)
+                .map(|(key, version)| fit_response(catalog, key, version, bytes, false, 0).reading)
+                .and_then(|reading| Some(Content::Message(Side::Response, reading.header?, reading.body?))),
+            // Of a bare token all must be there: only its frame says where it ends.
+            Payload::TOKEN if !self.complete || bytes.len() > MAX_TOKEN => None,
+            Payload::TOKEN => catalog.token_plan(&self.known.mechanism, bytes).map(Content::Payload),
+            schema => plan_in_front(catalog, schema, bytes).map(Content::Payload),
         };
         content.is_some_and(|content| {
             self.nested(Place::Field(field), bytes, at, content);
@@ -102,13 +110,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let mut inside = Bytes::at(bytes, start);
         let complete = std::mem::replace(&mut self.complete, true);
         let outer = self.context;
-        let in_envelope = outer.in_envelope || matches!(content, Content::Request(..));
+        let in_envelope = outer.in_envelope || matches!(content, Content::Message(..));
+        let is_request = self.is_request;
         self.context = Context { in_envelope, ..Context::default() };
         if self.push(place, start).is_ok() {
             let step = match content {
                 Content::Payload(plan) => self.payload_members(&mut inside, plan),
-                Content::Request(header, body) => {
-                    let step = self.header(&mut inside, crate::protocol::Side::Request, header);
+                Content::Message(side, header, body) => {
+                    self.is_request = side == Side::Request;
+                    let step = self.header(&mut inside, side, header);
                     step.map(|()| self.body(&mut inside, body))
                 }
             };
@@ -119,13 +129,14 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         self.rest(&mut inside, Part::Undecoded);
         self.context = outer;
+        self.is_request = is_request;
         self.complete = complete;
         self.visitor.leave(Scope::Payload(place, name), inside.offset());
     }
 
     fn payload_members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
         self.prefix(input, plan)?;
-        self.members(input, plan, plan.top())
+        self.described(input, plan)
     }
 
     /// The key of a record, opened where the topic or the batch says what it is. Gives the schema of the value.
@@ -205,14 +216,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
 #[derive(Clone, Copy)]
 enum Content<'p> {
     Payload(&'p Plan),
-    Request(&'p Plan, &'p Plan),
+    /// A whole request or response: header and body.
+    Message(Side, &'p Plan, &'p Plan),
 }
 
 impl<'p> Content<'p> {
     /// The plan that gives the payload its name.
     fn plan(self) -> &'p Plan {
         match self {
-            Self::Payload(plan) | Self::Request(_, plan) => plan,
+            Self::Payload(plan) | Self::Message(_, _, plan) => plan,
         }
     }
 }

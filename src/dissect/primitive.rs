@@ -1,8 +1,10 @@
 //! How the bytes of one primitive value are read: for the walk, and again when a node is shown.
 
+use nom::Err;
+
 use super::Value;
 use crate::protocol::Type;
-use crate::wire::{self, Bytes, Parsed};
+use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// Reads a value that is neither a struct nor an array; those have no value of their own and read as a null struct.
 #[allow(clippy::inline_always, reason = "its result goes through memory otherwise, which costs a third of a walk")]
@@ -30,7 +32,21 @@ pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
         Type::Varint => map(wire::varint(input), |number| Value::Int(number.into())),
         Type::Varlong => map(wire::varlong(input), Value::Int),
         Type::Raw => map(wire::take(input, input.len()), |bytes| Value::Bytes(Some(bytes))),
+        Type::Text | Type::SaslName | Type::Json | Type::Jwt => {
+            map(wire::take(input, input.len()), |text| Value::String(Some(text)))
+        }
+        Type::Decimal => decimal(input),
         Type::Struct(_) | Type::Array(_) | Type::CompactArray(_) => Ok((input, Value::NullStruct)),
+    }
+}
+
+/// Digits up to the end.
+fn decimal(input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
+    let (_, rest) = input.split(input.len());
+    let digits = str::from_utf8(input.as_slice()).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    match digits.and_then(|digits| digits.parse().ok()) {
+        Some(number) => Ok((rest, Value::Int(number))),
+        None => Err(Err::Error(WireError { offset: input.offset(), kind: WireErrorKind::Other })),
     }
 }
 

@@ -20,7 +20,8 @@ fn sized(bytes: &[u8]) -> Vec<u8> {
 
 fn reading(catalog: &Catalog, key: ApiKey, side: Side, version: i16) -> Reading<'_> {
     let body = catalog.api_plan(key, side, version).unwrap();
-    Reading { side, header: catalog.header_for(body, side), body: Some(body), sized: true, missing: 0 }
+    let header = catalog.header_for(body, side);
+    Reading { side, header, body: Some(body), sized: true, missing: 0, known: Known::default() }
 }
 
 /// What is said of a fault: start and length of its bytes; path, name, type; expected, found.
@@ -307,7 +308,7 @@ fn an_unknown_version_keeps_its_header() {
     let catalog = Catalog::builtin();
     let frame = request(HEARTBEAT, 99, false, &[1, 2, 3]);
     let header = catalog.header(Side::Request, 1);
-    let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: 0 };
+    let reading = Reading { side: Side::Request, header, body: None, sized: true, missing: 0, known: Known::default() };
     assert_eq!(check(&reading, &frame, &[]), (0, 3));
 }
 

@@ -216,6 +216,7 @@ impl Part<'_> {
             Self::Tag(tag) => Part::Tag(tag),
             Self::TagSize(size) => Part::TagSize(size),
             Self::Prefix(name, value) => Part::Prefix(name, value),
+            Self::Mark(_) => Part::Mark(&[]),
         }
     }
 }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use arrayvec::ArrayVec;
 use nom::Err;
 
+use super::known::Known;
 use super::nested::Context;
 use super::primitive::primitive;
 use super::{Fault, FaultKind, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Prefix, Role, Side, Struct, Type};
+use crate::protocol::{Element, Field, Kind, Plan, Prefix, Role, Side, Struct, Type};
 use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// How a frame is to be read.
@@ -24,6 +25,8 @@ pub struct Reading<'p> {
     pub sized: bool,
     /// How many bytes at the end of the frame the capture lacks.
     pub missing: u32,
+    /// What is known of it from outside of its bytes.
+    pub known: Known,
 }
 
 /// How a walk went.
@@ -46,7 +49,7 @@ impl Outcome {
 
 /// Walks a frame: size, header, body.
 pub fn dissect<'p, V: Visitor<'p>>(reading: &Reading<'p>, frame: &[u8], visitor: &mut V) -> Outcome {
-    let mut walk = Walk::new(visitor, reading.missing);
+    let mut walk = Walk::new(visitor, reading.missing, reading.known);
     walk.frame(reading, frame);
     walk.outcome
 }
@@ -54,7 +57,7 @@ pub fn dissect<'p, V: Visitor<'p>>(reading: &Reading<'p>, frame: &[u8], visitor:
 /// Walks a payload that lies inside of messages, topics or files, with the prefix of its kind: an int16 version or
 /// record type, or a metadata log's frame version, record type and version as varints (KIP-631).
 pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visitor: &mut V) -> Outcome {
-    let mut walk = Walk::new(visitor, 0);
+    let mut walk = Walk::new(visitor, 0, Known::default());
     let mut input = Bytes::new(payload);
     walk.visitor.enter(Scope::Message, 0);
     if walk.prefix(&mut input, plan).is_ok() {
@@ -110,13 +113,15 @@ pub(super) struct Walk<'w, 'p, V> {
     pub(super) buffers: u32,
     pub(super) compressed_bytes: u32,
     pub(super) inflated_bytes: u32,
+    /// What is known of the message from outside.
+    pub(super) known: Known,
     pub(super) context: Context,
     outcome: Outcome,
     in_header: bool,
 }
 
 impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
-    fn new(visitor: &'w mut V, missing: u32) -> Self {
+    fn new(visitor: &'w mut V, missing: u32, known: Known) -> Self {
         Self {
             visitor,
             complete: missing == 0,
@@ -127,7 +132,8 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             buffers: 0,
             compressed_bytes: 0,
             inflated_bytes: 0,
-            context: Context::default(),
+            known,
+            context: Context::of(&known),
             outcome: Outcome::default(),
             in_header: false,
         }
@@ -192,7 +198,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     pub(super) fn body(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) {
         self.visitor.enter(Scope::Body(plan), input.offset());
-        if self.members(input, plan, plan.top()).is_err() {
+        if self.described(input, plan).is_err() {
             self.rest(input, Part::Undecoded);
         }
         self.visitor.leave(Scope::Body(plan), input.offset());
@@ -217,7 +223,12 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         Ok(())
     }
 
-    pub(super) fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+    /// What a plan describes, behind its header or prefix.
+    pub(super) fn described(&mut self, input: &mut Bytes<'_>, plan: &'p Plan) -> Step {
+        if plan.kind == Kind::Token { self.token(input, plan) } else { self.members(input, plan, plan.top()) }
+    }
+
+    fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
         for field in plan.untagged(of) {
             self.value(input, plan, Place::Field(field), field.nullable)?;
         }

@@ -33,10 +33,14 @@ fn datum(plan: &Plan, ty: Type) -> Datum {
         | Type::Uint32
         | Type::Int64
         | Type::Varint
-        | Type::Varlong => Datum::Int(0),
+        | Type::Varlong
+        | Type::Decimal => Datum::Int(0),
         Type::Float64 => Datum::Float(0.0),
         Type::Uuid => Datum::Uuid([0; 16]),
-        Type::String | Type::CompactString => Datum::String(Some(Vec::new())),
+        // Tokens cannot be written: only their grammar says where their texts end.
+        Type::String | Type::CompactString | Type::Text | Type::SaslName | Type::Json | Type::Jwt => {
+            Datum::String(Some(Vec::new()))
+        }
         Type::Bytes | Type::CompactBytes | Type::Raw => Datum::Bytes(Some(Vec::new())),
         Type::Records | Type::CompactRecords if is_before_batches(plan) => Datum::Records(Some(Vec::new())),
         Type::Records | Type::CompactRecords => Datum::Records(Some(RecordBatch::default().encode())),

@@ -98,10 +98,12 @@ impl<F: FnMut() -> u64> Generator<'_, F> {
             Type::Uint16 => Datum::Int(self.integer(16) & 0xffff),
             Type::Int32 | Type::Varint => Datum::Int(self.integer(32)),
             Type::Uint32 => Datum::Int(self.integer(32) & 0xffff_ffff),
-            Type::Int64 | Type::Varlong => Datum::Int(self.integer(64)),
+            Type::Int64 | Type::Varlong | Type::Decimal => Datum::Int(self.integer(64)),
             Type::Float64 => Datum::Float(self.float()),
             Type::Uuid => Datum::Uuid(self.uuid()),
-            Type::String | Type::CompactString => Datum::String(self.nullable(nullable, Self::text)),
+            Type::String | Type::CompactString | Type::Text | Type::SaslName | Type::Json | Type::Jwt => {
+                Datum::String(self.nullable(nullable, Self::text))
+            }
             Type::Bytes | Type::CompactBytes | Type::Raw => Datum::Bytes(self.nullable(nullable, Self::bytes)),
             Type::Records | Type::CompactRecords => Datum::Records(self.nullable(nullable, Self::records)),
             Type::Struct(id) => {

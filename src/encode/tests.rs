@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::write::{uvarint, varlong};
 use super::*;
-use crate::dissect::{self, Reading};
+use crate::dissect::{self, Known, Reading};
 use crate::protocol::{ApiKey, Catalog, Side};
 
 const HEARTBEAT: ApiKey = ApiKey(12);
@@ -85,7 +85,7 @@ fn values_are_found_by_their_path() {
     let bytes = frame(&catalog, METADATA, Side::Response, 12, &header, &instance).unwrap();
     let (side, header, body) = (Side::Response, catalog.header_for(plan, Side::Response), Some(plan));
     let mut collector = Collector::new();
-    let reading = Reading { side, header, body, sized: true, missing: 0 };
+    let reading = Reading { side, header, body, sized: true, missing: 0, known: Known::default() };
     assert!(dissect::dissect(&reading, &bytes, &mut collector).is_exact());
     assert_eq!(collector.body(), Some(&instance));
 }
@@ -133,7 +133,14 @@ fn what_is_written_is_canonical() {
     let other = [&[0, 0, 0, 17][..], &head, &[0x80, 0, 2, 0xff, 1, 0]].concat();
     let canonical = [&[0, 0, 0, 16][..], &head, &[0, 1, 1, 1, 0]].concat();
     let mut collector = Collector::new();
-    let reading = Reading { side: Side::Request, header: Some(header), body: Some(plan), sized: true, missing: 0 };
+    let reading = Reading {
+        side: Side::Request,
+        header: Some(header),
+        body: Some(plan),
+        sized: true,
+        missing: 0,
+        known: Known::default(),
+    };
     assert!(dissect::dissect(&reading, &other, &mut collector).is_exact());
     let written = frame_of_parts((header, collector.header().unwrap()), (plan, collector.body().unwrap()));
     assert_eq!(written.unwrap(), canonical);

@@ -1,5 +1,6 @@
 //! What a node's line says: name, type, value, note. Text trees, JSON trees and the screen print it in their own ways.
 
+use super::json::{Plain, is_text, plain_text};
 use super::table::harmless;
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
@@ -7,7 +8,7 @@ use crate::dissect::{
     BatchFacts, Decoded, DecodedValue, Fault, Format, Inflated, Node, Part, Place, Reading, Scope, Span, TopicNames,
     Tree, Value, What, display_bytes, display_text, is_unsafe, uuid_text, value_of,
 };
-use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Plan, Secret, Side, TopicField, Type};
+use crate::protocol::{ApiKey, Catalog, EnumerationId, Field, Kind, Plan, Secret, Side, TopicField, Type};
 
 /// What a node's line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,7 +68,11 @@ impl<'p> Describer<'_, 'p> {
                 return line(name, &ty, "", &note);
             }
             Scope::Body(plan) => {
-                return line(&plan.name, "struct", "", &format!("message body, version {}", plan.version));
+                let note = match plan.kind {
+                    Kind::Layout | Kind::Token => "bytes without a header".to_owned(),
+                    _ => format!("message body, version {}", plan.version),
+                };
+                return line(&plan.name, "struct", "", &note);
             }
             Scope::Struct(place, of) | Scope::Batch(place, of, _) => {
                 let (name, ty) = (name_of(place), of.name.to_string());
@@ -79,7 +84,7 @@ impl<'p> Describer<'_, 'p> {
                 return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: self.about(place) };
             }
             Scope::Payload(place, plan) => {
-                let value = format!("{} v{}", plan.kind.word(), plan.version);
+                let value = kind_of(plan);
                 return Line { name: name_of(place), ty: plan.name.to_string(), value, note: self.about(place) };
             }
             Scope::Inflated(inflated) => {
@@ -107,8 +112,8 @@ impl<'p> Describer<'_, 'p> {
         let ty = place.ty();
         let read = value_of(ty, bytes);
         if let (Some(format), Some(Value::Bytes(Some(content)))) = (self.tree.format_of(index), read) {
-            let (value, note) = display_decoded(content, format);
-            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note };
+            let (value, remark) = display_decoded(content, format);
+            return Line { name: name_of(place), ty: ty.word().to_owned(), value, note: remark };
         }
         let value = match read {
             Some(_) if self.is_withheld(index, place) => withheld(bytes, ty),
@@ -142,6 +147,7 @@ impl<'p> Describer<'_, 'p> {
                 None => uuid_text(uuid),
             },
             Value::NullStruct => "null".to_owned(),
+            Value::String(Some(text)) if is_text(place.ty()) => display_plain(place.ty(), text),
             Value::String(text) => {
                 let shown = text.map_or_else(|| "null".to_owned(), display_text);
                 let mark = if text.is_some_and(|text| std::str::from_utf8(text).is_err()) { ", not UTF-8" } else { "" };
@@ -245,6 +251,7 @@ impl<'p> Describer<'_, 'p> {
                 let ty = if bytes.len() == 2 { "int16" } else { "uvarint" };
                 line(name, ty, &value.to_string(), "stands in front of the payload and says how to read it")
             }
+            Part::Mark(_) => line("mark", "bytes", &display_text(bytes), "stands between the values of a token"),
             Part::Trailing(_) => line("trailing", "bytes", &shown(bytes), "bytes behind the end of the message"),
             Part::Undecoded(_) => line("undecoded", "bytes", &shown(bytes), ""),
         }
@@ -341,10 +348,7 @@ impl<'p> Describer<'_, 'p> {
         };
         let mut plans = self.tree.nodes().iter().filter_map(plan_of).peekable();
         if plans.peek().is_none() {
-            // A bare token is all secret. Else the version is not known; the API is, by the root's name.
-            if self.title.0 == "SaslToken" {
-                return !self.show_secrets;
-            }
+            // The version is not known; the API is, by the root's name.
             let newest = self.catalog.versions(self.title.0).last;
             return !self.show_secrets && self.catalog.plan(self.title.0, newest).is_some_and(Plan::holds_secrets);
         }
@@ -357,7 +361,7 @@ impl<'p> Describer<'_, 'p> {
         match field.secret {
             _ if self.show_secrets => false,
             Secret::No => false,
-            Secret::Always => true,
+            Secret::Always | Secret::Unopened => true,
             Secret::Configuration => self.name_before(index).is_some_and(|name| self.catalog.is_sensitive(name)),
         }
     }
@@ -376,6 +380,14 @@ impl<'p> Describer<'_, 'p> {
             _ => None,
         };
         before.iter().rev().find_map(value)
+    }
+}
+
+/// What a payload is: its kind, and its version where it has any.
+pub fn kind_of(plan: &Plan) -> String {
+    match plan.kind {
+        Kind::Token => plan.kind.word().to_owned(),
+        kind => format!("{} v{}", kind.word(), plan.version),
     }
 }
 
@@ -429,6 +441,14 @@ fn display_content(content: &[u8]) -> String {
             }
         }
         _ => format!("{size} {}", display_bytes(content)),
+    }
+}
+
+/// A text whose end is told by what follows it: what it says, without the escapes of its own.
+fn display_plain(ty: Type, text: &[u8]) -> String {
+    match plain_text(ty, text) {
+        Plain::Text(text) => display_text(&text),
+        Plain::Json(json) => json,
     }
 }
 

@@ -3,8 +3,10 @@
 //! The shape is that of Apache Kafka's generated `JsonConverter` classes. What those do not print has a key that
 //! begins with `_`. Every entry is written with a comma behind it; the bracket that closes takes the last one's place.
 
+mod plain;
 mod text;
 
+pub use plain::{Plain, is_text, member, plain_text};
 use text::escaped;
 pub use text::{base64, close_bracket, float, string, withheld};
 
@@ -239,7 +241,16 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
 
     fn string(&mut self, place: Place<'_>, text: &[u8]) {
         let start = self.out.len();
-        let valid = string(self.out, text);
+        let valid = match place.ty() {
+            ty if is_text(ty) => match plain_text(ty, text) {
+                Plain::Text(text) => string(self.out, &text),
+                Plain::Json(json) => {
+                    self.out.extend_from_slice(json.as_bytes());
+                    true
+                }
+            },
+            _ => string(self.out, text),
+        };
         if let Some(level) = self.levels.last_mut() {
             level.last_text = (start, self.out.len());
         }
@@ -257,7 +268,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         match field.secret {
             _ if self.show_secrets => false,
             Secret::No => false,
-            Secret::Always => true,
+            Secret::Always | Secret::Unopened => true,
             Secret::Configuration => {
                 let range = self.levels.last().map(|level| level.last_text).unwrap_or_default();
                 self.opening.catalog.is_sensitive(self.out.get(range.0..range.1).unwrap_or_default())
@@ -602,7 +613,11 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             self.text_or_base64(field, bytes);
         } else {
             let start = self.key(place);
-            base64(self.out, bytes);
+            if field.secret == Secret::Always && !self.show_secrets {
+                self.withhold(bytes.len());
+            } else {
+                base64(self.out, bytes);
+            }
             self.finish_entry(place, start, start + field.json_key.len());
         }
         let start = self.out.len();
@@ -710,7 +725,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             | Part::TaggedCount { .. }
             | Part::Tag(_)
             | Part::TagSize(_)
-            | Part::Prefix(..) => {}
+            | Part::Prefix(..)
+            | Part::Mark(_) => {}
         }
     }
 

@@ -15,7 +15,7 @@ use crate::dissect::display_text;
 use crate::protocol::{Catalog, Side};
 use crate::stream::ConnectionId;
 
-/// Appends the line in front of a message's tree: number, time, who to whom, latency.
+/// Appends the line in front of a message's tree: number, time, who to whom, latency, SASL mechanism.
 pub fn heading(out: &mut String, message: &Message<'_, '_>) {
     let (from, to) = match message.side() {
         Side::Request => (message.client, message.broker),
@@ -28,6 +28,11 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>) {
         let sign = if microseconds < 0 { "-" } else { "" };
         let (whole, places) = (microseconds.unsigned_abs() / 1000, microseconds.unsigned_abs() % 1000);
         let _ = write!(out, ", answers #{} after {sign}{whole}.{places:03} ms", exchange.request);
+    }
+    let mechanism = message.reading.known.mechanism;
+    if !mechanism.is_empty() {
+        let text = display_text(mechanism.as_bytes());
+        let _ = write!(out, ", SASL {}", text.trim_matches('"'));
     }
     out.push('\n');
 }

@@ -1,5 +1,6 @@
 //! Trees and messages as text, JSON and other formats.
 
+pub mod anatomy;
 pub mod describe;
 pub mod grid;
 pub mod json;

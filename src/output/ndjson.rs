@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use itoa::Buffer;
 
-use super::json::{self, JsonScratch, JsonWriter, base64, string};
+use super::json::{self, JsonScratch, JsonWriter, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::{Fault, Opening, Reading, dissect};
@@ -28,32 +28,16 @@ impl<'p> NdjsonWriter<'p> {
     pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
         out.push(b'{');
         envelope(out, self.opening.catalog, message);
-        if message.subject == Subject::SaslToken {
-            self.token(out, message);
-        } else {
-            let opening = self.opening.with_topics(message.topics);
-            let writer = JsonWriter::reusing(opening, out, self.show_secrets, &mut self.scratch);
-            let is_guarded = message.reading.body.is_none()
-                && message.key().is_some_and(|key| self.opening.catalog.holds_secrets(key, message.side()));
-            let mut writer = writer.guarded(is_guarded);
-            dissect(&message.reading, message.frame, &mut writer);
-            let found = writer.finish(&mut self.scratch);
-            faults(out, &found);
-        }
+        let opening = self.opening.with_topics(message.topics);
+        let writer = JsonWriter::reusing(opening, out, self.show_secrets, &mut self.scratch);
+        let is_guarded = message.reading.body.is_none()
+            && message.key().is_some_and(|key| self.opening.catalog.holds_secrets(key, message.side()));
+        let mut writer = writer.guarded(is_guarded);
+        dissect(&message.reading, message.frame, &mut writer);
+        let found = writer.finish(&mut self.scratch);
+        faults(out, &found);
         json::close_bracket(out, b'}');
         out.push(b'\n');
-    }
-
-    /// A bare token: its bytes, which are secret.
-    fn token(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        let token = message.frame.get(4..).unwrap_or_default();
-        out.extend_from_slice(b"\"body\":{\"token\":");
-        if self.show_secrets {
-            base64(out, token);
-        } else {
-            json::withheld(out, token.len());
-        }
-        out.extend_from_slice(b"},\"faults\":[],");
     }
 }
 
@@ -116,6 +100,12 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
         None => out.extend_from_slice(b"null"),
     }
     out.push(b',');
+    let mechanism = message.reading.known.mechanism;
+    if !mechanism.is_empty() {
+        out.extend_from_slice(b"\"mechanism\":");
+        string(out, mechanism.as_bytes());
+        out.push(b',');
+    }
     number(out, b"\"size\":", message.size());
     out.extend_from_slice(b"\"packets\":[");
     for packet in message.packets {

@@ -9,7 +9,7 @@ use super::paint::Paint;
 use super::schema_text::write_schema;
 use super::table::{Align, Table, wrap};
 use super::tree_text::{TreeOptions, write_tree};
-use crate::dissect::{Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
+use crate::dissect::{Known, Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
 use crate::encode;
 use crate::protocol::{Api, Catalog, Schema, Side};
 
@@ -91,7 +91,8 @@ impl<'c> Half<'c> {
         let body = catalog.api_plan(api.key, side, version)?;
         let header = catalog.header_for(body, side)?;
         let frame = encode::minimal_frame(catalog, api.key, side, version)?;
-        let reading = Reading { side, header: Some(header), body: Some(body), sized: true, missing: 0 };
+        let reading =
+            Reading { side, header: Some(header), body: Some(body), sized: true, missing: 0, known: Known::default() };
         let mut tree = Tree::new();
         dissect(&reading, &frame, &mut tree);
         let mut records = EmptyRecords::default();

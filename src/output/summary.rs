@@ -8,20 +8,22 @@ mod errors;
 mod program;
 mod rule;
 mod slot;
+mod token;
 
 use std::fmt::Write;
 
 use foldhash::{HashMap, HashMapExt};
 
 use super::units;
-use crate::conversation::{Message, Subject};
-use crate::dissect::{Fault, FaultKind, Part, Place, Scope, Span, TopicNames, Value, Visitor, dissect};
+use crate::conversation::Message;
+use crate::dissect::{Fault, FaultKind, Opening, Part, Place, Scope, Span, TopicNames, Value, Visitor, dissect};
 use crate::protocol::{Catalog, Field, Plan, Side};
 use crate::wire::WireErrorKind;
 use errors::{Errors, Mark, Role};
 use program::{Op, Program, Target};
 use rule::Rule;
 use slot::{Heard, Names, Slot};
+use token::Token;
 
 static SUMMARIES: &str = include_str!("../../schemas/summaries.tsv");
 
@@ -73,12 +75,7 @@ impl<'p> Summarizer<'p> {
         self.text.clear();
         self.notes.clear();
         self.state.clear();
-        if message.subject == Subject::SaslToken {
-            units::bytes(&mut self.text, (message.frame.len() as u64).saturating_sub(4));
-            self.text.push_str(" token");
-        } else {
-            self.walk(message);
-        }
+        self.walk(message);
         notes(&mut self.notes, message, &self.state);
         cut(&mut self.text, MAX_SUMMARY);
         Summary { errors: &self.errors, text: &self.text, notes: &self.notes }
@@ -95,11 +92,20 @@ impl<'p> Summarizer<'p> {
             .programs
             .entry(std::ptr::from_ref(plan).addr())
             .or_insert_with(|| Program::new(catalog, plan, &rule_of(rules, plan)));
-        let mut listener =
-            Listener { program, catalog, frame: message.frame, topics: message.topics, state: &mut self.state };
+        let mechanism = message.reading.known.mechanism;
+        let mut listener = Listener {
+            program,
+            catalog,
+            frame: message.frame,
+            topics: message.topics,
+            is_token: !mechanism.is_empty(),
+            token: Token::default(),
+            state: &mut self.state,
+        };
         listener.open_frame(0, false);
         dissect(&message.reading, message.frame, &mut listener);
         listener.write(0, &mut self.text);
+        listener.token.write(mechanism, message.side(), &mut self.text);
         let state = &self.state;
         state.errors.write(&mut self.errors, catalog.enumerations().named("ErrorCode"));
         if state.throttle > 0 {
@@ -225,6 +231,9 @@ struct Listener<'s, 'p> {
     catalog: &'p Catalog,
     frame: &'s [u8],
     topics: &'s TopicNames,
+    /// Whether it carries a token of a known mechanism, which is opened.
+    is_token: bool,
+    token: Token,
     state: &'s mut State,
 }
 
@@ -430,7 +439,7 @@ impl<'p> Visitor<'p> for Listener<'_, 'p> {
         }
         match scope {
             Scope::Message => self.state.open.push(Open::Message),
-            // Records stay closed here, so the last four are never met.
+            // Records stay closed here, so most of these are never met; tokens hear for themselves.
             Scope::Frame
             | Scope::Header(..)
             | Scope::Records(..)
@@ -469,8 +478,16 @@ impl<'p> Visitor<'p> for Listener<'_, 'p> {
     }
 
     #[inline]
+    fn opening(&self) -> Option<Opening<'p>> {
+        self.is_token.then(|| Opening::new(self.catalog))
+    }
+
+    #[inline]
     fn value(&mut self, place: Place<'p>, value: Value<'_>, span: Span) {
         if self.state.skipping > 0 {
+            if self.is_token {
+                self.token.hear(place, value);
+            }
             return;
         }
         let program = self.program;

@@ -1,6 +1,7 @@
 //! One message a line, as nested JSON nodes with their byte ranges.
 
 use super::describe::{Describer, title};
+use super::json::{Plain, is_text, plain_text};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
@@ -127,6 +128,10 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             Some(Value::Bool(flag)) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Some(Value::Float(value)) => float(out, value),
             Some(Value::Uuid(uuid)) => drop(string(out, uuid_text(uuid).as_bytes())),
+            Some(Value::String(Some(text))) if is_text(place.ty()) => match plain_text(place.ty(), text) {
+                Plain::Text(text) => drop(string(out, &text)),
+                Plain::Json(json) => drop(string(out, json.as_bytes())),
+            },
             Some(Value::String(Some(text))) => drop(string(out, text)),
             Some(Value::Bytes(Some(bytes)) | Value::Records(Some(bytes))) => base64(out, bytes),
             _ => out.extend_from_slice(b"null"),
@@ -140,6 +145,7 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             | Part::ArrayLength { count: Some(count), .. },
         ) => number(count.into()),
         What::Part(Part::Prefix(_, value)) => number(value),
+        What::Part(Part::Mark(_)) => drop(string(out, bytes)),
         What::Part(Part::UnknownTag(..) | Part::Trailing(_) | Part::Undecoded(_)) if describer.is_guarded() => {
             withheld(out, bytes.len());
         }

@@ -350,6 +350,11 @@ impl Catalog {
         self.payloads.control(code)
     }
 
+    /// The plan of a token of a SASL mechanism; `None` where the mechanism is not known, or does not say such a thing.
+    pub fn token_plan(&self, mechanism: &str, token: &[u8]) -> Option<&Plan> {
+        self.plan(self.payloads.token(mechanism, token)?, 0)
+    }
+
     /// Whether a configuration's name is that of a secret.
     pub fn is_sensitive(&self, name: &[u8]) -> bool {
         self.secrets
@@ -469,7 +474,7 @@ struct Secrets {
 }
 
 impl Secrets {
-    /// Lines of a path and `always` or `configuration`, or of a part of a name and `name`.
+    /// Lines of a path and `always`, `configuration` or `unopened`, or of a part of a name and `name`.
     fn parse(text: &'static str) -> Self {
         let mut secrets = Self::default();
         let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('\t'));
@@ -477,6 +482,7 @@ impl Secrets {
             match when {
                 "name" => secrets.names.push(subject),
                 "configuration" => drop(secrets.fields.insert(subject, Secret::Configuration)),
+                "unopened" => drop(secrets.fields.insert(subject, Secret::Unopened)),
                 _ => drop(secrets.fields.insert(subject, Secret::Always)),
             }
         }

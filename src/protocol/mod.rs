@@ -38,12 +38,18 @@ impl ApiKey {
     pub const FETCH: Self = Self(1);
     /// A broker that leaves; its first version has a header of its own.
     pub const CONTROLLED_SHUTDOWN: Self = Self(7);
+    /// Joins a group and says its protocol type.
+    pub const JOIN_GROUP: Self = Self(11);
+    /// Hands out the assignments of a group.
+    pub const SYNC_GROUP: Self = Self(14);
     /// Names a SASL mechanism; after its first version bare tokens follow.
     pub const SASL_HANDSHAKE: Self = Self(17);
     /// Asks what versions a broker supports; its response has rules of its own.
     pub const API_VERSIONS: Self = Self(18);
     /// Carries SASL tokens.
     pub const SASL_AUTHENTICATE: Self = Self(36);
+    /// Carries a request that a broker forwards to the controller.
+    pub const ENVELOPE: Self = Self(58);
 }
 
 #[cfg(test)]

@@ -152,6 +152,7 @@ impl<'a> Reader<'a> {
             about: self.optional_text(object, "about")?,
             json: self.optional_text(object, "json")?,
             hidden: self.flag(object, "hidden")?,
+            prefix: self.optional_text(object, "prefix")?,
             fields: self.list(object, "fields", |value| self.field(value))?,
         })
     }

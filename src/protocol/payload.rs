@@ -28,13 +28,17 @@ pub enum Role {
 pub struct Payload {
     /// The protocol type that it holds for; `None`: for all.
     pub protocol_type: Option<&'static str>,
-    /// The schema's name, or [`Payload::REQUEST`].
+    /// The schema's name, or [`Payload::REQUEST`], [`Payload::RESPONSE`], [`Payload::TOKEN`].
     pub schema: &'static str,
 }
 
 impl Payload {
     /// Stands for a whole request with its header but without its size.
     pub const REQUEST: &'static str = "request";
+    /// Stands for the whole response to the request that was in an envelope.
+    pub const RESPONSE: &'static str = "response";
+    /// Stands for a token of the connection's SASL mechanism.
+    pub const TOKEN: &'static str = "token";
 }
 
 /// What the records of a topic are.
@@ -56,6 +60,15 @@ impl TopicFormat {
     }
 }
 
+/// What a SASL mechanism says.
+#[derive(Debug)]
+struct Token {
+    mechanism: &'static str,
+    /// The bytes of which one begins it; `None`: any.
+    begins: Option<&'static [u8]>,
+    schema: &'static str,
+}
+
 /// All that `schemas/payloads.tsv` says.
 #[derive(Debug, Default)]
 pub(super) struct Payloads {
@@ -63,6 +76,7 @@ pub(super) struct Payloads {
     topics: HashMap<&'static str, TopicFormat>,
     topic_ids: HashMap<[u8; 16], TopicFormat>,
     controls: HashMap<i16, &'static str>,
+    tokens: Vec<Token>,
 }
 
 impl Payloads {
@@ -90,6 +104,10 @@ impl Payloads {
                     let id = URL_SAFE_NO_PAD.decode(name).ok().and_then(|bytes| bytes.try_into().ok());
                     payloads.topic_ids.extend(id.map(|id| (id, format)));
                 }
+                "token" => {
+                    let begins = Some(condition.as_bytes()).filter(|begins| *begins != b"-");
+                    payloads.tokens.push(Token { mechanism: name, begins, schema: target });
+                }
                 "control" => payloads.controls.extend(name.parse().ok().map(|code: i16| (code, target))),
                 _ => {}
             }
@@ -109,6 +127,13 @@ impl Payloads {
         self.topic_ids.get(&id).copied()
     }
 
+    /// The schema of a token of a mechanism.
+    pub(super) fn token(&self, mechanism: &str, token: &[u8]) -> Option<&'static str> {
+        let is_begun = |begins: &[u8]| token.first().is_some_and(|first| begins.contains(first));
+        let fits = |known: &&Token| known.mechanism == mechanism && known.begins.is_none_or(is_begun);
+        self.tokens.iter().find(fits).map(|known| known.schema)
+    }
+
     pub(super) fn control(&self, code: i16) -> Option<&'static str> {
         self.controls.get(&code).copied()
     }
@@ -126,14 +151,16 @@ mod tests {
         let payloads = Payloads::parse(include_str!("../../schemas/payloads.tsv"));
         assert_eq!((payloads.topics.len(), payloads.topic_ids.len(), payloads.controls.len()), (5, 1, 7));
         let fields = payloads.fields.values().map(|payload| payload.schema);
-        for name in fields.chain(payloads.controls.values().copied()).filter(|name| *name != Payload::REQUEST) {
+        let tokens = payloads.tokens.iter().map(|token| token.schema);
+        let is_schema = |name: &&str| ![Payload::REQUEST, Payload::RESPONSE, Payload::TOKEN].contains(name);
+        for name in fields.chain(payloads.controls.values().copied()).chain(tokens).filter(is_schema) {
             assert!(catalog.schema(name).is_some(), "{name}");
         }
         for path in payloads.fields.keys() {
             let message = path.split('.').next().unwrap();
             let plan = catalog.plan(message, catalog.versions(message).last).unwrap();
             let field = plan.fields().iter().find(|field| &*field.path == *path);
-            assert!(matches!(field.unwrap().ty, Type::Bytes | Type::CompactBytes), "{path}");
+            assert!(matches!(field.unwrap().ty, Type::Bytes | Type::CompactBytes | Type::Raw), "{path}");
         }
     }
 }

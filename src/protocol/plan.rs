@@ -75,6 +75,8 @@ pub struct Field {
     pub role: Role,
     /// Whether JSON leaves it out.
     pub hidden: bool,
+    /// In tokens: the text that stands in front of the value.
+    pub prefix: Option<Box<str>>,
     /// What it says of a topic.
     pub topic: Option<TopicField>,
     /// The explanation that stands in the schema file itself.
@@ -164,6 +166,11 @@ pub enum Type {
     Varint,
     Varlong,
     Raw,
+    Text,
+    SaslName,
+    Decimal,
+    Json,
+    Jwt,
     Struct(StructId),
     Array(ElementId),
     CompactArray(ElementId),
@@ -186,6 +193,9 @@ impl Type {
             Self::Bytes | Self::CompactBytes | Self::Raw => "bytes",
             Self::Varint => "varint",
             Self::Varlong => "varlong",
+            Self::Text | Self::SaslName => "text",
+            Self::Decimal => "decimal",
+            Self::Json | Self::Jwt => "json",
             Self::Records | Self::CompactRecords => "records",
             Self::Struct(_) => "struct",
             Self::Array(_) | Self::CompactArray(_) => "array",
@@ -257,9 +267,10 @@ impl Plan {
         self.holds_records
     }
 
-    /// Whether some field is always withheld: then bytes that could not be decoded may be secret, too.
+    /// Whether bytes that could not be decoded may be secret: some field is, or all is a login.
     pub fn holds_secrets(&self) -> bool {
-        self.fields.iter().any(|field| field.secret == Secret::Always)
+        let is_secret = |field: &Field| matches!(field.secret, Secret::Always | Secret::Unopened);
+        self.kind == Kind::Token || self.fields.iter().any(is_secret)
     }
 
     /// All fields, those of one struct beside each other.
@@ -274,14 +285,14 @@ impl Plan {
             Kind::CoordinatorKey => Prefix::Int16("record_type"),
             Kind::CoordinatorValue => Prefix::Int16("version"),
             Kind::Data if VERSIONED_DATA.contains(&&*self.name) => Prefix::Int16("version"),
-            Kind::Data | Kind::Request | Kind::Response | Kind::Header | Kind::Layout => Prefix::None,
+            Kind::Data | Kind::Request | Kind::Response | Kind::Header | Kind::Layout | Kind::Token => Prefix::None,
         }
     }
 
     /// The least number of bytes that a value takes.
     pub fn min_size(&self, ty: Type) -> u32 {
         match ty {
-            Type::Raw => 0,
+            Type::Raw | Type::Text | Type::SaslName | Type::Decimal | Type::Json | Type::Jwt => 0,
             Type::Bool
             | Type::Int8
             | Type::Varint
@@ -407,6 +418,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             secret: self.traits.secret(&path),
             role: self.role(field, &path),
             hidden: field.hidden,
+            prefix: field.prefix.clone(),
             topic: None,
             about: field.about.clone(),
             entity: field.entity.clone(),
@@ -534,6 +546,11 @@ fn primitive_type(primitive: Primitive, compact: bool) -> Type {
         (Primitive::Varint, _) => Type::Varint,
         (Primitive::Varlong, _) => Type::Varlong,
         (Primitive::Raw, _) => Type::Raw,
+        (Primitive::Text, _) => Type::Text,
+        (Primitive::SaslName, _) => Type::SaslName,
+        (Primitive::Decimal, _) => Type::Decimal,
+        (Primitive::Json, _) => Type::Json,
+        (Primitive::Jwt, _) => Type::Jwt,
     }
 }
 

@@ -91,6 +91,8 @@ pub enum Kind {
     CoordinatorValue,
     /// Something that Kafka has no schema file for: record batches.
     Layout,
+    /// A token of a SASL mechanism: texts with marks between them.
+    Token,
 }
 
 impl Kind {
@@ -105,6 +107,7 @@ impl Kind {
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
             Self::Layout => "layout",
+            Self::Token => "token",
         }
     }
 
@@ -119,6 +122,7 @@ impl Kind {
             Self::CoordinatorKey,
             Self::CoordinatorValue,
             Self::Layout,
+            Self::Token,
         ]
         .into_iter()
         .find(|kind| kind.word() == word)
@@ -167,6 +171,8 @@ pub struct SchemaField {
     pub json: Option<Box<str>>,
     /// In layouts: whether JSON leaves it out, because what it says is worked into other fields.
     pub hidden: bool,
+    /// In tokens: the text that stands in front of the value.
+    pub prefix: Option<Box<str>>,
     /// The fields of the struct that the field's type names, where it is described here.
     pub fields: Vec<SchemaField>,
 }
@@ -215,7 +221,8 @@ impl fmt::Display for TypeName {
 }
 
 /// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
-/// and bytes whose length stands in another field (`raw`).
+/// and bytes whose length stands in another field (`raw`); in tokens, text (`text`), a name with escapes (`saslname`, RFC
+/// 5802), digits (`decimal`), JSON (`json`) and a part of a JWT, which is JSON in base64url (`jwt`, RFC 7519).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -234,11 +241,16 @@ pub enum Primitive {
     Varint,
     Varlong,
     Raw,
+    Text,
+    SaslName,
+    Decimal,
+    Json,
+    Jwt,
 }
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -254,6 +266,11 @@ impl Primitive {
         Self::Varint,
         Self::Varlong,
         Self::Raw,
+        Self::Text,
+        Self::SaslName,
+        Self::Decimal,
+        Self::Json,
+        Self::Jwt,
     ];
 
     /// The word that stands in schema files.
@@ -274,6 +291,11 @@ impl Primitive {
             Self::Varint => "varint",
             Self::Varlong => "varlong",
             Self::Raw => "raw",
+            Self::Text => "text",
+            Self::SaslName => "saslname",
+            Self::Decimal => "decimal",
+            Self::Json => "json",
+            Self::Jwt => "jwt",
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Secret {
     Always,
     /// It is withheld when the name that stands before it in its struct is that of a sensitive configuration.
     Configuration,
+    /// It is withheld where what lies in it cannot be told, because that may hold a secret.
+    Unopened,
 }
 
 /// Where a plan gets what is not in the schema.

@@ -23,6 +23,7 @@ use super::theme::Look;
 use super::tree::TreePane;
 use crate::book::{Book, Entry, Status, Step};
 use crate::dissect::Opening;
+use crate::output::table::harmless;
 
 /// The screen.
 pub(super) struct App<'b, 'p> {
@@ -43,6 +44,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) view: Option<View<'p>>,
     /// The message whose tree is wanted.
     wanted: Option<u64>,
+    /// The message that is wanted, when it cannot be read.
+    unreadable: Option<u64>,
     pub(super) time: TimeFormat,
     pub(super) hex: HexOptions,
     pub(super) mode: Mode,
@@ -148,6 +151,7 @@ impl<'b, 'p> App<'b, 'p> {
             list: ListPane::default(),
             view: None,
             wanted: None,
+            unreadable: None,
             time: TimeFormat::default(),
             hex: HexOptions::default(),
             mode: Mode::Usual,
@@ -290,12 +294,12 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Says something in the foot line.
     pub(super) fn tell(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: false });
+        self.notice = Some(Notice { text: harmless(&text.into()), is_error: false });
     }
 
     /// Says in the foot line that something did not work.
     pub(super) fn fail(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: true });
+        self.notice = Some(Notice { text: harmless(&text.into()), is_error: true });
     }
 
     /// Gives the keys to a pane.
@@ -680,6 +684,10 @@ impl<'b, 'p> App<'b, 'p> {
         }
         if selected != self.wanted {
             self.wanted = selected;
+            self.unreadable = None;
+            if selected.is_none() {
+                self.view = None;
+            }
             selected.iter().for_each(|number| self.decoder.open(*number));
         }
         self.take(false);
@@ -693,7 +701,7 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Whether something in sight is not decoded yet.
     pub(super) fn is_waiting(&mut self) -> bool {
-        let opened = self.view.as_ref().map(|view| view.opened.number);
+        let opened = self.view.as_ref().map(|view| view.opened.number).or(self.unreadable);
         let height = self.areas.list.height.saturating_sub(1);
         opened != self.wanted || !self.list.missing(height).is_empty()
     }
@@ -705,6 +713,11 @@ impl<'b, 'p> App<'b, 'p> {
                 Answer::Opened(opened) if Some(opened.number) == self.wanted => self.show(*opened),
                 Answer::Opened(_) => {}
                 Answer::Failed(number, why) => {
+                    self.list.put_unreadable(number, &why);
+                    if Some(number) == self.wanted {
+                        self.view = None;
+                        self.unreadable = Some(number);
+                    }
                     self.fail(format!("#{number}: {why}"));
                 }
             }

@@ -34,7 +34,8 @@ impl App<'_, '_> {
         self.draw_hex(buffer);
         let divider = self.areas.divider;
         for y in divider.top()..divider.bottom() {
-            buffer.set_string(divider.x, y, symbols::line::VERTICAL, self.look.faint());
+            let line = if y == divider.top() { symbols::line::HORIZONTAL_DOWN } else { symbols::line::VERTICAL };
+            buffer.set_string(divider.x, y, line, self.look.faint());
         }
         detail::draw(self, self.areas.detail, buffer);
         let cursor = self.draw_foot(self.areas.foot, buffer);
@@ -125,7 +126,12 @@ impl App<'_, '_> {
             draw_title(&[("tree", None)], self.areas.tree_title, buffer, self.look, has_keys);
             return;
         };
-        draw_title(&[(&view.opened.heading, None)], self.areas.tree_title, buffer, self.look, has_keys);
+        // Where there is no room for all, the number says enough.
+        let heading = &view.opened.heading;
+        let is_cut = heading.chars().count() + 4 > usize::from(self.areas.tree_title.width);
+        let number = format!("#{}", view.opened.number);
+        let heading = if is_cut { &number } else { heading };
+        draw_title(&[(heading, None)], self.areas.tree_title, buffer, self.look, has_keys);
         view.tree.draw(&view.opened, self.areas.tree, buffer, self.look, has_keys);
     }
 

@@ -156,6 +156,9 @@ impl Layout {
                 let right = Rect { x: divider.right(), width: below.right() - divider.right(), ..below };
                 areas.place(left, Pane::Tree);
                 areas.place(right, Pane::Hex);
+                // A column of air between the line and the offsets.
+                let air = 1.min(areas.hex.width);
+                areas.hex = Rect { x: areas.hex.x + air, width: areas.hex.width - air, ..areas.hex };
                 areas.divider = divider;
             }
         }

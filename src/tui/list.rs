@@ -155,9 +155,6 @@ impl ListPane {
 
     /// Takes rows that were decoded.
     pub(super) fn put(&mut self, rows: Vec<(u64, Row)>, format: TimeFormat, start: Option<Time>) {
-        if self.rows.len() + rows.len() > MAX_ROWS {
-            self.rows.clear();
-        }
         for (number, row) in rows {
             let widths = &mut self.widths;
             let grow = |column: &mut u16, text: &str, most: u16| {
@@ -172,6 +169,11 @@ impl ListPane {
         }
     }
 
+    /// Notes that a message cannot be read.
+    pub(super) fn put_unreadable(&mut self, number: u64, why: &str) {
+        self.rows.insert(number, Row::unreadable(why));
+    }
+
     /// Forgets what was decoded: the rows would look otherwise now.
     pub(super) fn forget(&mut self) {
         self.rows.clear();
@@ -181,6 +183,9 @@ impl ListPane {
     /// Messages in sight, and the one before them, that were not decoded yet.
     pub(super) fn missing(&mut self, height: u16) -> Vec<u64> {
         self.scroll.show(self.len(), height.into());
+        if self.rows.len() > MAX_ROWS {
+            self.rows.clear();
+        }
         let rows = self.scroll.top.saturating_sub(1)..self.scroll.top + u64::from(height);
         rows.filter_map(|row| self.number(row)).filter(|number| !self.rows.contains_key(number)).collect()
     }

@@ -30,3 +30,6 @@ mod tree;
 
 pub use config::{Config, ConfigError};
 pub use terminal::{Screen, run};
+
+#[cfg(test)]
+mod tests;

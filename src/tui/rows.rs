@@ -4,6 +4,7 @@ use crate::capture::Time;
 use crate::conversation::Message;
 use crate::output::list::Cells;
 use crate::output::summary::Summarizer;
+use crate::output::table::harmless;
 use crate::protocol::{Catalog, Side};
 
 /// What stands in a row, decoded once and kept while it is in sight.
@@ -62,6 +63,25 @@ impl<'p> RowMaker<'p> {
 }
 
 impl Row {
+    /// The row of a message that cannot be read any more.
+    pub(super) fn unreadable(why: &str) -> Self {
+        Self {
+            side: Side::Request,
+            time: Time::default(),
+            client: String::new(),
+            broker: String::new(),
+            api: "?".to_owned(),
+            version: String::new(),
+            correlation: String::new(),
+            size: String::new(),
+            latency: String::new(),
+            errors: String::new(),
+            summary: String::new(),
+            notes: harmless(why),
+            client_id: String::new(),
+        }
+    }
+
     /// All that a person can see of the row, in lower case: what words are looked for in.
     pub(super) fn searchable(&self) -> String {
         let side = if self.side == Side::Request { "request" } else { "response" };

@@ -223,11 +223,6 @@ impl Look {
         self.region(Region::Header).add_modifier(Modifier::BOLD)
     }
 
-    /// What a search has found.
-    pub(super) fn found(self) -> Style {
-        Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
-    }
-
     fn ground(self, dark: Shade, light: Shade) -> Style {
         let shade = if self.ground == Ground::Dark { dark } else { light };
         shade.at(self.depth).map_or_else(Style::new, |colour| Style::new().bg(colour))

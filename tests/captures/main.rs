@@ -17,6 +17,7 @@ mod damaged;
 mod json;
 mod listed;
 mod oracle;
+mod outside;
 mod places;
 mod real;
 mod request_log;

@@ -1,6 +1,6 @@
 //! What the tests share: everything that can be decoded, and what must hold for each tree.
 
-use kafkascope::dissect::{self, Fault, Outcome, Part, Reading, Tree, Visitor, What};
+use kafkascope::dissect::{self, Fault, Known, Outcome, Part, Reading, Tree, Visitor, What};
 use kafkascope::encode::{self, Collector, Options};
 use kafkascope::protocol::{ApiKey, Catalog, Kind, Plan, Side};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -29,6 +29,7 @@ impl<'c> Subject<'c> {
             body: Some(plan),
             sized: true,
             missing: 0,
+            known: Known::default(),
         });
         Self { catalog, plan, reading }
     }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::read::GzDecoder;
-use kafkascope::dissect::{Fault, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
+use kafkascope::dissect::{Fault, Known, Opening, Outcome, Part, Reading, Scope, Tree, What, dissect};
 use kafkascope::encode::{self, Datum, Header, RecordBatch};
 use kafkascope::output::json::{JsonWriter, close_bracket};
 use kafkascope::protocol::{ApiKey, Catalog, Side};
@@ -46,7 +46,8 @@ impl<'c> Message<'c> {
 
 pub(crate) fn reading(catalog: &Catalog, key: ApiKey, side: Side, version: i16) -> Reading<'_> {
     let body = catalog.api_plan(key, side, version).unwrap();
-    Reading { side, header: catalog.header_for(body, side), body: Some(body), sized: true, missing: 0 }
+    let header = catalog.header_for(body, side);
+    Reading { side, header, body: Some(body), sized: true, missing: 0, known: Known::default() }
 }
 
 /// A Fetch response v4 of one partition, with bytes in the place of its records.

@@ -14,7 +14,7 @@ pub(super) const MAX_TEXTS: u32 = 4;
 /// Runs of numbers that are written of a list.
 const MAX_RUNS: u32 = 6;
 /// Characters of a text from the wire.
-const MAX_TEXT: usize = 64;
+pub(super) const MAX_TEXT: usize = 64;
 
 /// How the values of a placeholder are taken, in one version of a message.
 #[derive(Debug)]
