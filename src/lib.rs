@@ -25,6 +25,7 @@ pub mod dissect;
 pub mod encode;
 pub mod explain;
 pub mod foreign;
+mod nearest;
 pub mod output;
 pub mod paste;
 pub mod protocol;

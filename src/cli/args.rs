@@ -42,6 +42,9 @@ pub(crate) struct Common {
     /// Write results to a file instead of standard output
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) output: Option<PathBuf>,
+    /// Settings of the screen: a TOML file [default: kafkascope/config.toml in the folder for configurations]
+    #[arg(long, value_name = "FILE", env = "KAFKASCOPE_CONFIG", hide_env_values = true, global = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Say less on standard error
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,

@@ -6,7 +6,6 @@ mod export;
 mod input;
 mod layout;
 mod list;
-mod nearest;
 mod open;
 mod schema;
 mod show;

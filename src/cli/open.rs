@@ -10,7 +10,7 @@ use super::args::{Common, InputArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
 use crate::conversation::Options;
-use crate::tui::{self, Screen};
+use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     if !is_possible() {
@@ -19,6 +19,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
              `kafkascope show` as trees"
         );
     }
+    let config = Config::load(common.config.as_deref(), |name| std::env::var_os(name))?;
     let catalog = super::catalog(common)?;
     let input = &open.input;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
@@ -30,6 +31,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
         opening: super::opening(&catalog, common),
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
+        config,
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

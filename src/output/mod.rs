@@ -8,6 +8,7 @@ pub mod list;
 pub mod ndjson;
 pub mod page;
 pub mod paint;
+pub mod pcapng;
 pub mod schema_text;
 pub mod summary;
 pub mod table;

@@ -47,9 +47,16 @@ impl<'p> TreeJsonWriter<'p> {
 
 /// Appends the root node with all that is below it.
 pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
+    write_node_and_below(out, describer, 0);
+}
+
+/// Appends a node, by its index, with all that is below it.
+pub fn write_node_and_below(out: &mut Vec<u8>, describer: &Describer<'_, '_>, first: usize) {
+    let nodes = describer.tree.nodes();
+    let last = nodes.get(first).map_or(first, |node| first + node.descendants as usize);
     // Where the nodes end that are open.
     let mut ends: Vec<usize> = Vec::new();
-    for (index, node) in describer.tree.nodes().iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate().take(last + 1).skip(first) {
         while ends.last().is_some_and(|end| *end < index) {
             ends.pop();
             close_bracket(out, b']');
@@ -62,7 +69,7 @@ pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
         close_bracket(out, b']');
         out.extend_from_slice(b"},");
     }
-    // The root is not in a list.
+    // The first is not in a list.
     out.pop();
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 use ratatui::layout::{Position, Rect};
 
 use super::action::{Action, Motion};
+use super::config::Config;
 use super::decoder::{Answer, Decoder};
 use super::filter::Filter;
 use super::hex::{HexOptions, HexPane, Offsets};
@@ -17,6 +18,7 @@ use super::opened::Opened;
 use super::pattern::Pattern;
 use super::prompt::{Prompt, Question, Typed};
 use super::seeker::{Finding, Hunt, Seeker};
+use super::take::{Menu, Taker, Taking, Target};
 use super::theme::Look;
 use super::tree::TreePane;
 use crate::book::{Book, Entry, Status, Step};
@@ -55,6 +57,7 @@ pub(super) struct App<'b, 'p> {
     /// Where in the next message that is opened the tree goes.
     goal: Option<(u64, Goal)>,
     pub(super) seeker: Seeker,
+    pub(super) taking: Taking,
     /// What was searched for last.
     pattern: Option<(String, Pattern)>,
     /// What the messages that are listed have passed.
@@ -97,6 +100,10 @@ pub(super) enum Mode {
     Prompt(Prompt),
     /// The help is open, from this line on.
     Help(u16),
+    /// A letter of a menu.
+    Menu(Menu),
+    /// Whether a file is to be overwritten.
+    Overwrite(Target),
 }
 
 /// Something to tell.
@@ -108,12 +115,14 @@ pub(super) struct Notice {
 }
 
 /// What only the terminal can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Request {
     Quit,
     Suspend,
     Redraw,
     Mouse(bool),
+    /// Puts bytes into the clipboard.
+    Clipboard(Vec<u8>),
 }
 
 /// Messages that were left, to go back to.
@@ -124,7 +133,7 @@ impl<'b, 'p> App<'b, 'p> {
         book: &'b Book<'p>,
         opening: Opening<'p>,
         name: String,
-        (decoder, seeker): (Decoder<'p>, Seeker),
+        (decoder, seeker, taker): (Decoder<'p>, Seeker, Taker),
         (keymap, look): (Keymap, Look),
     ) -> Self {
         Self {
@@ -151,6 +160,7 @@ impl<'b, 'p> App<'b, 'p> {
             history: Vec::new(),
             goal: None,
             seeker,
+            taking: Taking::new(taker),
             pattern: None,
             filter: None,
             sought: 0,
@@ -160,6 +170,16 @@ impl<'b, 'p> App<'b, 'p> {
             has_mouse: true,
             drag: None,
         }
+    }
+
+    /// Begins as the reader has set it.
+    pub(super) fn configure(&mut self, config: &Config) {
+        self.time = config.time;
+        self.layout.arrangement = config.arrangement;
+        self.layout.detail = config.detail;
+        self.hex.width = config.hex_width;
+        self.has_mouse = config.mouse;
+        self.list.columns.clone_from(&config.columns);
     }
 
     /// Takes a key.
@@ -180,6 +200,8 @@ impl<'b, 'p> App<'b, 'p> {
             }
             Mode::Help(_) => self.key_in_help(key),
             Mode::Prompt(_) => self.key_in_prompt(key),
+            Mode::Menu(_) => self.key_in_menu(key),
+            Mode::Overwrite(_) => self.key_in_overwrite(key),
         }
     }
 
@@ -255,7 +277,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Help => self.mode = Mode::Help(0),
             Action::Redraw => self.request = Some(Request::Redraw),
             Action::Suspend => self.request = Some(Request::Suspend),
-            Action::Cancel if self.seeker.cancel() => self.tell("stopped"),
+            Action::Cancel if self.seeker.cancel() || self.taking.cancel() => self.tell("stopped"),
             Action::Cancel | Action::Quit => self.request = Some(Request::Quit),
             Action::Search => self.ask(Question::Search, ""),
             Action::SearchNext => self.search(true),
@@ -264,7 +286,9 @@ impl<'b, 'p> App<'b, 'p> {
                 let text = self.filter.clone().unwrap_or_default();
                 self.ask(Question::Filter, &text);
             }
-            Action::Pause | Action::Copy | Action::Save => self.fail("not yet"),
+            Action::Copy => self.ask_copy(),
+            Action::Save => self.ask_save(),
+            Action::Pause => self.fail("not yet"),
         }
     }
 
@@ -443,7 +467,7 @@ impl<'b, 'p> App<'b, 'p> {
     fn escape(&mut self) {
         if self.layout.zoomed {
             self.layout.zoomed = false;
-        } else if self.seeker.cancel() {
+        } else if self.seeker.cancel() || self.taking.cancel() {
             self.tell("stopped");
         } else if self.filter.is_some() && self.focus == Pane::List {
             self.set_filter("");
@@ -615,6 +639,7 @@ impl<'b, 'p> App<'b, 'p> {
                 Err(why) => self.fail(why),
             },
             Question::Filter => self.set_filter(text.trim()),
+            Question::File | Question::LargeFile => self.file_named(text.trim()),
         }
     }
 
@@ -664,6 +689,7 @@ impl<'b, 'p> App<'b, 'p> {
         }
         self.take(false);
         self.take_findings();
+        self.take_reports();
         let deadline = Instant::now() + self.decoder.patience();
         while wait && self.is_waiting() && Instant::now() < deadline {
             self.take(true);

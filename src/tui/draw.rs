@@ -13,7 +13,7 @@ use super::layout::Pane;
 use super::list::ListOptions;
 use super::text::Pen;
 use super::theme::Look;
-use super::{detail, help};
+use super::{detail, help, take};
 use crate::output::table::harmless;
 
 impl App<'_, '_> {
@@ -41,6 +41,9 @@ impl App<'_, '_> {
         let cursor = self.draw_foot(self.areas.foot, buffer);
         if let Mode::Help(top) = &mut self.mode {
             help::draw(top, &self.keymap, screen, buffer, self.look);
+        }
+        if let Mode::Menu(menu) = &self.mode {
+            take::draw(self, menu, screen, buffer);
         }
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
@@ -79,7 +82,10 @@ impl App<'_, '_> {
         if status.tls > 0 {
             pen.put(&format!("  {} TLS without keys", status.tls), Style::new());
         }
-        if self.seeker.is_busy() && self.list.all > 0 {
+        if let Some((done, all)) = self.taking.progress() {
+            pen.put("  saving", self.look.heading());
+            pen.put(&progress(done, all), self.look.heading());
+        } else if self.seeker.is_busy() && self.list.all > 0 {
             pen.put(&progress(self.sought, self.list.all), self.look.heading());
         } else if !status.finished {
             let text = match status.total.filter(|total| *total > 0) {
@@ -164,6 +170,9 @@ impl App<'_, '_> {
             (Mode::Mark { go }, _) => {
                 let text = if *go { "go to the mark: a letter" } else { "mark this message: a letter" };
                 pen.put(text, self.look.heading());
+            }
+            (Mode::Overwrite(target), _) => {
+                pen.put(&format!("{target} is there already; overwrite it? y/n"), self.look.odd());
             }
             (_, Some(notice)) => {
                 pen.put(&notice.text, if notice.is_error { self.look.odd() } else { Style::new() });

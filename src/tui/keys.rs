@@ -5,6 +5,7 @@ use std::fmt;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::{ACTIONS, Action};
+use crate::nearest::did_you_mean;
 
 /// A key, or several in a row, as in `g g`. Its text form has blanks between keys, and `ctrl-`, `alt-`, `shift-` in front of
 /// one; a letter or sign stands for itself, the others have the names of [`NAMED`].
@@ -147,8 +148,39 @@ impl fmt::Display for Keys {
     }
 }
 
+/// Why keys cannot be bound so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum KeysError {
+    #[error("no action is called {name:?}{}", did_you_mean(name, ACTIONS.iter().map(|entry| entry.name)))]
+    NoAction { name: String },
+    #[error("{text:?}, for {action}, is no key; keys are written as \"x\", \"X\", \"ctrl-x\", \"f5\", \"g g\"")]
+    NoKey { text: String, action: &'static str },
+    #[error("{}", twice(keys, other, *actions))]
+    Twice { keys: String, other: String, actions: [&'static str; 2] },
+}
+
+fn twice(keys: &str, other: &str, [first, second]: [&str; 2]) -> String {
+    let give = "give one of them another key";
+    if keys == other {
+        format!("{keys:?} is bound twice, to {first} and to {second}; {give}")
+    } else {
+        format!("{keys:?}, for {first}, begins {other:?}, for {second}; {give}")
+    }
+}
+
+impl KeysError {
+    /// The names that it is about.
+    pub(super) fn actions(&self) -> Vec<&str> {
+        match self {
+            Self::NoAction { name } => vec![name],
+            Self::NoKey { action, .. } => vec![action],
+            Self::Twice { actions, .. } => actions.to_vec(),
+        }
+    }
+}
+
 /// Which keys do what.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Keymap {
     bindings: Vec<(Keys, Action)>,
     /// Keys of a row that is not complete.
@@ -167,14 +199,20 @@ pub(super) enum Pressed {
 }
 
 impl Keymap {
+    /// The bindings of the table.
+    pub(super) fn usual() -> Self {
+        // Tests hold that the table binds no key twice.
+        Self::new(&[]).unwrap_or(Self { bindings: Vec::new(), begun: Vec::new() })
+    }
+
     /// The bindings of the table, but those of `changes`: actions by their names, with the keys that do them instead.
     ///
     /// # Errors
-    /// Names that are no actions or keys, and keys that would do two things; whole sentences.
-    pub(super) fn new(changes: &[(String, Vec<String>)]) -> Result<Self, String> {
+    /// Names that are no actions or keys, and keys that would do two things.
+    pub(super) fn new(changes: &[(String, Vec<String>)]) -> Result<Self, KeysError> {
         let mut bindings = Vec::new();
         if let Some((name, _)) = changes.iter().find(|(name, _)| ACTIONS.iter().all(|entry| entry.name != name)) {
-            return Err(format!("no action is called {name:?}; the help (?) names them"));
+            return Err(KeysError::NoAction { name: name.clone() });
         }
         for entry in ACTIONS {
             let instead = changes.iter().find(|(name, _)| name == entry.name).map(|(_, keys)| keys);
@@ -183,12 +221,8 @@ impl Keymap {
                 None => entry.keys.to_vec(),
             };
             for text in texts {
-                let keys = Keys::parse(text).ok_or_else(|| {
-                    format!(
-                        "{text:?}, for {}, is no key; keys are written as in \"x\", \"ctrl-x\", \"f5\", \"g g\"",
-                        entry.name
-                    )
-                })?;
+                let no_key = || KeysError::NoKey { text: text.to_owned(), action: entry.name };
+                let keys = Keys::parse(text).ok_or_else(no_key)?;
                 bindings.push((keys, entry.action));
             }
         }
@@ -198,17 +232,14 @@ impl Keymap {
     }
 
     /// Whether no key does two things, or begins a row and does something alone.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), KeysError> {
         for (at, (keys, action)) in self.bindings.iter().enumerate() {
             let others = self.bindings.iter().enumerate().filter(|(other, _)| *other != at);
             for (_, (other, other_action)) in others {
                 if other.starts_with(&keys.0) && (other != keys || action != other_action) {
                     let name = |action| super::action::describe(action).map_or("", |entry| entry.name);
-                    return Err(format!(
-                        "the key {keys} is bound twice: to {} and to {}",
-                        name(*action),
-                        name(*other_action)
-                    ));
+                    let actions = [name(*action), name(*other_action)];
+                    return Err(KeysError::Twice { keys: keys.to_string(), other: other.to_string(), actions });
                 }
             }
         }
@@ -273,10 +304,12 @@ mod tests {
 
     #[test]
     fn changes_are_checked() {
-        let change = |name: &str, key: &str| Keymap::new(&[(name.to_owned(), vec![key.to_owned()])]).map(|_| ());
+        let change = |name: &str, key: &str| {
+            Keymap::new(&[(name.to_owned(), vec![key.to_owned()])]).map(|_| ()).map_err(|error| error.to_string())
+        };
         assert_eq!(change("quit", "x"), Ok(()));
         assert!(change("quit", "j").unwrap_err().contains("bound twice"));
-        assert!(change("quit", "g").unwrap_err().contains("bound twice"));
+        assert!(change("quit", "g").unwrap_err().contains("begins \"gg\", for first"));
         assert!(change("quit", "hyper-x").unwrap_err().contains("no key"));
         assert!(change("exit", "x").unwrap_err().contains("no action"));
     }

@@ -25,6 +25,8 @@ pub(super) struct ListPane {
     /// Rows that were decoded, by message number.
     rows: HashMap<u64, Row>,
     widths: Widths,
+    /// The columns that are shown where there is room.
+    pub(super) columns: Shown,
 }
 
 /// How times are shown.
@@ -68,12 +70,59 @@ struct Widths {
     client: u16,
     broker: u16,
     api: u16,
+    version: u16,
     correlation: u16,
 }
 
 impl Default for Widths {
     fn default() -> Self {
-        Self { number: 4, time: 8, client: 9, broker: 6, api: 12, correlation: 4 }
+        Self { number: 4, time: 8, client: 9, broker: 6, api: 12, version: 3, correlation: 4 }
+    }
+}
+
+/// A column that can be left out; the summary always stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Number,
+    Time,
+    Client,
+    Broker,
+    Api,
+    Version,
+    Correlation,
+    Size,
+    Latency,
+}
+
+impl Column {
+    /// All, with their names in the configuration.
+    pub(super) const ALL: [(&'static str, Self); 9] = [
+        ("number", Self::Number),
+        ("time", Self::Time),
+        ("client", Self::Client),
+        ("broker", Self::Broker),
+        ("api", Self::Api),
+        ("version", Self::Version),
+        ("correlation", Self::Correlation),
+        ("size", Self::Size),
+        ("latency", Self::Latency),
+    ];
+}
+
+/// The columns that the reader wants to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shown(pub(super) Vec<Column>);
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(Column::ALL.iter().map(|(_, column)| *column).collect())
+    }
+}
+
+impl Shown {
+    /// The width of a column; 0 where it is left out.
+    fn width(&self, column: Column, width: u16) -> u16 {
+        if self.0.contains(&column) { width } else { 0 }
     }
 }
 
@@ -145,7 +194,7 @@ impl ListPane {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, options: &ListOptions<'_>) {
         let widths = &mut self.widths;
         widths.number = widths.number.max(format!("{}", self.all).len() as u16);
-        let columns = Columns::new(area.width, *widths);
+        let columns = Columns::new(area.width, *widths, &self.columns);
         let mut pen = Pen::new(buffer, Rect { height: area.height.min(1), ..area });
         columns.write(&mut pen, &HEADER, &Inks::default(), options.look.heading());
         pen.put("Summary", options.look.heading());
@@ -295,8 +344,17 @@ const SUMMARY: u16 = 30;
 
 impl Columns {
     /// What matters least goes first where there is no room.
-    fn new(width: u16, mut widths: Widths) -> Self {
-        let mut columns = Self { widths, size: 6, latency: 8 };
+    fn new(width: u16, widths: Widths, shown: &Shown) -> Self {
+        let mut widths = Widths {
+            number: shown.width(Column::Number, widths.number),
+            time: shown.width(Column::Time, widths.time),
+            client: shown.width(Column::Client, widths.client),
+            broker: shown.width(Column::Broker, widths.broker),
+            api: shown.width(Column::Api, widths.api),
+            version: shown.width(Column::Version, widths.version),
+            correlation: shown.width(Column::Correlation, widths.correlation),
+        };
+        let mut columns = Self { widths, size: shown.width(Column::Size, 6), latency: shown.width(Column::Latency, 8) };
         let least = width.saturating_sub(SUMMARY);
         let is_too_wide = |columns: &Self| columns.total() > least;
         widths.client = widths.client.min(21);
@@ -329,13 +387,13 @@ impl Columns {
     }
 
     fn total(&self) -> u16 {
-        let Widths { number, time, client, broker, api, correlation } = self.widths;
-        let widths = [number + 1, time, client, broker, api, 3, correlation, self.size, self.latency];
+        let Widths { number, time, client, broker, api, version, correlation } = self.widths;
+        let widths = [number + 1, time, client, broker, api, version, correlation, self.size, self.latency];
         widths.iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum::<u16>() + 2
     }
 
     fn write(&self, pen: &mut Pen<'_>, texts: &Texts<'_>, inks: &Inks, usual: Style) {
-        let Widths { number, time, client, broker, api, correlation } = self.widths;
+        let Widths { number, time, client, broker, api, version, correlation } = self.widths;
         let mut column = |text: &str, width: u16, at_right: bool, style: Style| {
             if width > 0 {
                 pen.column(text, width, at_right, usual.patch(style));
@@ -350,7 +408,7 @@ impl Columns {
         column(texts.arrow, 1, false, inks.api);
         column(texts.broker, broker, false, Style::new());
         column(texts.api, api, false, inks.api);
-        column(texts.version, 3, true, Style::new());
+        column(texts.version, version, true, Style::new());
         column(texts.correlation, correlation, true, Style::new());
         column(texts.size, self.size, true, Style::new());
         column(texts.latency, self.latency, true, Style::new());

@@ -5,6 +5,7 @@
 
 mod action;
 mod app;
+mod config;
 mod decoder;
 mod detail;
 mod draw;
@@ -21,11 +22,13 @@ mod prompt;
 mod rows;
 mod scroll;
 mod seeker;
+mod take;
 mod terminal;
 mod text;
 mod theme;
 mod tree;
 
+pub use config::{Config, ConfigError};
 pub use terminal::{Screen, run};
 
 #[cfg(test)]

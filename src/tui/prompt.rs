@@ -30,6 +30,10 @@ pub(super) enum Question {
     GoTo,
     Search,
     Filter,
+    /// The name of a file.
+    File,
+    /// The same, for what is too large for the clipboard.
+    LargeFile,
 }
 
 impl Question {
@@ -39,6 +43,8 @@ impl Question {
             Self::GoTo => "go to: ",
             Self::Search => "search: ",
             Self::Filter => "filter: ",
+            Self::File => "save as: ",
+            Self::LargeFile => "too large for the clipboard; save as: ",
         }
     }
 }

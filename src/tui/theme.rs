@@ -77,7 +77,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn new(depth: Depth, ground: Ground) -> Self {
+    pub(super) const fn new(depth: Depth, ground: Ground) -> Self {
         Self { depth, ground }
     }
 

@@ -10,4 +10,5 @@
 mod again;
 mod changed;
 mod live;
+mod saved;
 mod support;
