@@ -17,6 +17,7 @@ use super::decoder::decoder;
 use super::keys::{Key, Keymap};
 use super::opened::Opened;
 use super::seeker::seeker;
+use super::take::taker;
 use super::theme::{Depth, Ground, Look};
 use super::tree::TreePane;
 use crate::book::{Book, Indexer, Room};
@@ -30,18 +31,18 @@ fn root() -> PathBuf {
 }
 
 /// A screen that is driven without a terminal.
-struct Stage<'b, 'p> {
-    terminal: Terminal<TestBackend>,
-    app: App<'b, 'p>,
+pub(super) struct Stage<'b, 'p> {
+    pub(super) terminal: Terminal<TestBackend>,
+    pub(super) app: App<'b, 'p>,
 }
 
 impl Stage<'_, '_> {
     /// Draws until nothing in sight is missing.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let since = Instant::now();
         loop {
             self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
-            if !self.app.is_waiting() && !self.app.seeker.is_busy() {
+            if !self.app.is_waiting() && !self.app.seeker.is_busy() && !self.app.taking.taker.is_busy() {
                 break;
             }
             assert!(since.elapsed() < Duration::from_secs(60), "the screen never comes to rest");
@@ -50,7 +51,7 @@ impl Stage<'_, '_> {
     }
 
     /// Presses keys; words in quotes are typed.
-    fn press(&mut self, keys: &str) {
+    pub(super) fn press(&mut self, keys: &str) {
         let mut rest = keys.trim();
         while !rest.is_empty() {
             if let Some(text) = rest.strip_prefix('"') {
@@ -76,7 +77,12 @@ impl Stage<'_, '_> {
 }
 
 /// Opens a capture on a screen, and hands it to a test.
-fn on_stage<T>(capture: &Path, (width, height): (u16, u16), look: Look, test: impl FnOnce(&mut Stage<'_, '_>) -> T) -> T {
+pub(super) fn on_stage<T>(
+    capture: &Path,
+    (width, height): (u16, u16),
+    look: Look,
+    test: impl FnOnce(&mut Stage<'_, '_>) -> T,
+) -> T {
     let catalog = Catalog::builtin();
     let book = Book::new(&catalog);
     let captures = Captures::open([capture], Again::Yes).unwrap();
@@ -84,12 +90,14 @@ fn on_stage<T>(capture: &Path, (width, height): (u16, u16), look: Look, test: im
     let opening = Opening::new(&catalog);
     let (decoder, worker) = decoder(&book, opening, false, Duration::from_secs(20));
     let (seeker, scout) = seeker(&book, opening, false);
+    let (taker, porter) = taker(&book, opening, false);
     std::thread::scope(|scope| {
         scope.spawn(move || worker.run());
         scope.spawn(move || scout.run());
+        scope.spawn(move || porter.run());
         let name = capture.file_name().unwrap().to_string_lossy().into_owned();
         let keymap = Keymap::new(&[]).unwrap();
-        let app = App::new(&book, opening, name, (decoder, seeker), (keymap, look));
+        let app = App::new(&book, opening, name, (decoder, seeker, taker), (keymap, look));
         let mut stage = Stage { terminal: Terminal::new(TestBackend::new(width, height)).unwrap(), app };
         stage.settle();
         test(&mut stage)
@@ -260,7 +268,8 @@ fn any_keys_at_any_size() {
     let keys: Vec<&str> = super::action::ACTIONS
         .iter()
         .flat_map(|entry| entry.keys.iter().copied())
-        .filter(|keys| !matches!(*keys, "q" | "ctrl-c" | "ctrl-z"))
+        // Copies and saved messages would be written somewhere.
+        .filter(|keys| !matches!(*keys, "q" | "ctrl-c" | "ctrl-z" | "c" | "s"))
         .collect();
     on_stage(&root().join("captures/tour.pcapng"), (80, 24), look, |stage| {
         for _ in 0..3000 {

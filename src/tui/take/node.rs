@@ -79,6 +79,7 @@ pub(super) fn content(opened: &Opened<'_>, index: u32) -> Result<Content, String
             | Part::Compressed(_)
             | Part::Partial(_)
             | Part::UnknownTag(..)
+            | Part::Mark(_)
             | Part::Trailing(_)
             | Part::Undecoded(_) => Ok(Content::Bytes(bytes.to_vec())),
         },
