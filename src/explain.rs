@@ -1,11 +1,13 @@
 //! What pasted bytes are, when nothing but a hint of the reader's says so.
 
+use std::cmp::Ordering;
+
 use crate::dissect::{
-    Deaf, Fit, Known, Outcome, Reading, RequestHead, dissect, dissect_payload, fit_request, fit_response,
-    is_convincing, responses_that_fit,
+    Deaf, Fit, InFront, Known, Outcome, Reading, RequestHead, dissect, fit_request, fit_response, is_convincing,
+    newest_that_fits, responses_that_fit, version_in_front,
 };
 use crate::foreign::{self, Foreign};
-use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Prefix, Side, Type};
+use crate::protocol::{Api, ApiKey, Catalog, Kind, Plan, Side};
 use crate::wire::{self, Bytes};
 
 /// What the reader says of the bytes.
@@ -35,6 +37,8 @@ pub enum Finding<'p> {
     },
     /// A payload of a schema.
     Payload(&'p Plan),
+    /// Record batches or messages of the old formats, one behind the other.
+    Records,
     /// A response whose API cannot be told: these would all take it whole.
     Ambiguous(Vec<&'p Plan>, Reading<'p>),
     /// Nothing that is known.
@@ -50,8 +54,16 @@ pub struct Explained<'p> {
     pub end: usize,
     /// What it is.
     pub finding: Finding<'p>,
+    /// Whether nothing but its shape told its API.
+    pub guessed: bool,
     /// What else there is to say, as whole sentences.
     pub remarks: Vec<String>,
+}
+
+impl<'p> Explained<'p> {
+    fn whole(bytes: &[u8], finding: Finding<'p>, remarks: Vec<String>) -> Self {
+        Self { start: 0, end: bytes.len(), finding, guessed: false, remarks }
+    }
 }
 
 /// Why a hint cannot be followed.
@@ -81,6 +93,9 @@ pub enum HintError {
     /// The bytes are no token of the mechanism.
     #[error("the bytes do not begin like a token of {0}")]
     NoToken(&'static str),
+    /// The bytes say themselves which version they are.
+    #[error("{0} takes no version: the bytes say theirs")]
+    TakesNoVersion(&'static str),
     /// The payload ends before its version does.
     #[error("the bytes end before the version in front of the payload does")]
     NoVersion,
@@ -103,16 +118,18 @@ const FAMILIES: [(&str, &str, Kind); 5] = [
 const TOKENS: [(&str, &str); 3] =
     [("sasl-plain", "PLAIN"), ("sasl-scram", "SCRAM-SHA-256"), ("sasl-oauthbearer", "OAUTHBEARER")];
 
+/// What batches are called, with or without a frame around them.
+const RECORD_BATCH: &str = "record-batch";
+
 /// Says what bytes are: one message, or several frames one behind the other.
 pub fn explain<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Result<Vec<Explained<'p>>, HintError> {
     if let Hint::Payload(name, version) = hint {
-        let plan = payload_plan(catalog, bytes, name, *version)?;
-        return Ok(vec![Explained {
-            start: 0,
-            end: bytes.len(),
-            finding: Finding::Payload(plan),
-            remarks: Vec::new(),
-        }]);
+        let finding = match (name.as_str(), version) {
+            (RECORD_BATCH, Some(_)) => return Err(HintError::TakesNoVersion(RECORD_BATCH)),
+            (RECORD_BATCH, None) => Finding::Records,
+            _ => Finding::Payload(payload_plan(catalog, bytes, name, *version)?),
+        };
+        return Ok(vec![Explained::whole(bytes, finding, Vec::new())]);
     }
     let mut all = Vec::new();
     let mut start = 0;
@@ -147,33 +164,44 @@ fn frame_length(bytes: &[u8]) -> Option<usize> {
 
 fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     let is_sized = frame_length(bytes) == Some(bytes.len());
-    let whole = |finding, remarks| Explained { start: 0, end: bytes.len(), finding, remarks };
-    if let Hint::ResponseOf(key, version) = hint {
-        let finding = response_of(catalog, bytes, *key, *version);
+    let whole = |finding, remarks| Explained::whole(bytes, finding, remarks);
+    let plain = |finding| {
         let remarks = version_remark(catalog, &finding).into_iter().collect();
-        return whole(finding, remarks);
+        whole(finding, remarks)
+    };
+    if let Hint::ResponseOf(key, version) = hint {
+        return plain(response_of(catalog, bytes, *key, *version));
     }
     // With its size, a message is what its size says; without, it may be anything that fits.
     let forms: &[bool] = if is_sized { &[true] } else { &[false, true] };
-    for &sized in forms {
-        if let Some((finding, outcome)) = request(catalog, bytes, sized)
-            && (*hint == Hint::Request || is_exact(&finding, outcome))
-        {
-            let remarks = version_remark(catalog, &finding).into_iter().collect();
-            return whole(finding, remarks);
-        }
+    let requests = forms.iter().filter_map(|sized| request(catalog, bytes, *sized));
+    if let Some((finding, _)) = requests.into_iter().find(|(finding, outcome)| is_exact(bytes, finding, *outcome)) {
+        return plain(finding);
+    }
+    if *hint == Hint::Request
+        && let Some((finding, _)) = request(catalog, bytes, is_sized || has_size(catalog, bytes))
+    {
+        return plain(finding);
     }
     if let Some(explained) = behind_headers(catalog, bytes, hint) {
         return explained;
     }
     let oddity = if is_sized { Oddity::None } else { oddity(bytes) };
+    if matches!(oddity, Oddity::None)
+        && let Some((cut, remark)) = cut_request(catalog, bytes)
+    {
+        return whole(cut, vec![remark]);
+    }
     let is_response = !matches!(oddity, Oddity::Foreign(_)) && !looks_like_request(catalog, bytes);
     // A response of an API with few fields takes any short bytes; a long one is not taken whole by chance.
     let is_short_request = is_sized && bytes.len() <= SHORT && is_named_request(catalog, bytes);
     if *hint == Hint::None && is_response && !is_short_request {
         for &sized in forms {
             match response(catalog, bytes, sized) {
-                Some(finding @ Finding::Message { .. }) => return whole(finding, Vec::new()),
+                Some(finding @ Finding::Message { .. }) => {
+                    let remarks = shape_remark(&finding).into_iter().collect();
+                    return Explained { guessed: true, ..whole(finding, remarks) };
+                }
                 // What may be many things may also be another thing that is odd.
                 Some(finding) if !matches!(oddity, Oddity::Misread(_)) => return whole(finding, Vec::new()),
                 _ => {}
@@ -182,7 +210,9 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
     }
     // Nothing takes it whole: a request that goes wrong on its way shows where.
     let is_known = |sized: &&bool| head(catalog, bytes, **sized).is_some();
-    let damaged = [true, false].iter().find(is_known).and_then(|sized| request(catalog, bytes, *sized));
+    let may_be = !matches!(oddity, Oddity::Foreign(_));
+    let damaged = [true, false].iter().filter(|_| may_be).find(is_known);
+    let damaged = damaged.and_then(|sized| request(catalog, bytes, *sized));
     let unknown = || request(catalog, bytes, true).filter(|_| is_sized && is_named_request(catalog, bytes));
     let finding = damaged.or_else(unknown).map_or(Finding::Unknown, |(finding, _)| finding);
     let remark = match oddity {
@@ -191,6 +221,64 @@ fn one<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Explained<'p> {
         Oddity::None => version_remark(catalog, &finding),
     };
     whole(finding, remark.into_iter().collect())
+}
+
+/// What is to be said of a response whose API nothing told but that its plan takes the bytes.
+fn shape_remark(finding: &Finding<'_>) -> Option<String> {
+    let Finding::Message { fit, .. } = finding else { return None };
+    let plan = fit.reading.body?;
+    Some(format!(
+        "told by their shape alone: of all responses only {} v{} takes these bytes whole; --response-of API[:VERSION] or --request says what they are",
+        plan.name, plan.version
+    ))
+}
+
+/// The key and version that a request begins with.
+fn key_and_version(bytes: &[u8], sized: bool) -> Option<(ApiKey, i16)> {
+    let [a, b, c, d] = *bytes.get(if sized { 4 } else { 0 }..)?.first_chunk()?;
+    Some((ApiKey(i16::from_be_bytes([a, b])), i16::from_be_bytes([c, d])))
+}
+
+/// The plan of the request that bytes begin with.
+fn request_plan<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<&'p Plan> {
+    let (key, version) = key_and_version(bytes, sized)?;
+    catalog.api_plan(key, Side::Request, version)
+}
+
+/// The size that stands in front of the beginning of a frame, as far as the first four bytes may be one.
+fn size_of_cut(bytes: &[u8]) -> Option<usize> {
+    /// Brokers take no longer requests unless they are told to.
+    const MOST: usize = 100 << 20;
+    frame_length(bytes).filter(|length| (bytes.len() + 1..=MOST).contains(length)).map(|length| length - 4)
+}
+
+/// The beginning of a request behind its size, by key and version: its client's name need not be there. Key 0 does not
+/// count: a response with a small correlation id looks the same.
+fn cut_request<'p>(catalog: &'p Catalog, bytes: &[u8]) -> Option<(Finding<'p>, String)> {
+    let size = size_of_cut(bytes)?;
+    let plan = request_plan(catalog, bytes, true).filter(|plan| plan.api_key != Some(0))?;
+    if request_plan(catalog, bytes, false).is_some() {
+        return None;
+    }
+    let (finding, _) = request(catalog, bytes, true)?;
+    let remark = format!(
+        "taken for the beginning of {} v{}: its size says {size}, but {} follow; --response-of API[:VERSION] or --as NAME says what else they are",
+        plan.name,
+        plan.version,
+        bytes.len() - 4
+    );
+    Some((finding, remark))
+}
+
+/// Whether the first four bytes of a request that does not fit are more likely its size than its key and version.
+fn has_size(catalog: &Catalog, bytes: &[u8]) -> bool {
+    let rank = |sized| (head(catalog, bytes, sized).is_some(), request_plan(catalog, bytes, sized).is_some());
+    match rank(true).cmp(&rank(false)) {
+        Ordering::Greater => true,
+        Ordering::Less => false,
+        // As a key and version, a size has the key 0, or is absurd.
+        Ordering::Equal => size_of_cut(bytes).is_some_and(|size| u16::try_from(size).is_ok()),
+    }
 }
 
 /// Whether bytes behind a size are a request of an unknown API or version, by the client's name in it. The first APIs do
@@ -240,15 +328,18 @@ fn looks_like_request(catalog: &Catalog, bytes: &[u8]) -> bool {
     head(catalog, bytes, true).is_some_and(|head| head.key.0 != 0)
 }
 
-fn is_exact(finding: &Finding<'_>, outcome: Outcome) -> bool {
-    matches!(finding, Finding::Message { key, fit, .. } if fit.reading.body.is_some() && is_convincing(*key, outcome))
+/// Whether a request takes the bytes whole. A version that is not known is not believed where it may be a size.
+fn is_exact(bytes: &[u8], finding: &Finding<'_>, outcome: Outcome) -> bool {
+    let Finding::Message { key, fit, .. } = finding else { return false };
+    let may_be_size = !fit.reading.sized && fit.assumed.is_some() && size_of_cut(bytes).is_some();
+    fit.reading.body.is_some() && is_convincing(*key, outcome) && !may_be_size
 }
 
 fn request<'p>(catalog: &'p Catalog, bytes: &[u8], sized: bool) -> Option<(Finding<'p>, Outcome)> {
-    let head = RequestHead::read(bytes.get(if sized { 4 } else { 0 }..)?)?;
-    let fit = fit_request(catalog, head.key, head.version, bytes, sized, 0);
+    let (key, version) = key_and_version(bytes, sized)?;
+    let fit = fit_request(catalog, key, version, bytes, sized, 0);
     let outcome = dissect(&fit.reading, bytes, &mut Deaf);
-    Some((Finding::Message { key: head.key, version: head.version, fit }, outcome))
+    Some((Finding::Message { key, version, fit }, outcome))
 }
 
 /// A response with the one API and version that takes it whole, or with all that do.
@@ -361,9 +452,10 @@ fn payload_plan<'p>(
     let newest = catalog.plan(name, schema.valid.last).ok_or_else(|| HintError::UnknownSchema(name.to_owned()))?;
     let asked = match version {
         Some(version) => i64::from(version),
-        None => match version_in_front(bytes, newest)? {
-            Some(found) => found,
-            None => return Ok(newest_that_fits(catalog, bytes, newest)),
+        None => match version_in_front(newest, bytes) {
+            InFront::Version(found) => found,
+            InFront::Nothing => return Ok(newest_that_fits(catalog, newest, bytes)),
+            InFront::Cut => return Err(HintError::NoVersion),
         },
     };
     let plan = i16::try_from(asked).ok().and_then(|version| catalog.plan(name, version));
@@ -381,41 +473,6 @@ fn record_type(bytes: &[u8], kind: Kind) -> Option<i64> {
     }
     let (rest, _) = wire::uvarint(input).ok()?;
     wire::uvarint(rest).ok().map(|(_, record_type)| record_type.into())
-}
-
-/// The version that stands in front of a payload, where its kind has one.
-fn version_in_front(bytes: &[u8], plan: &Plan) -> Result<Option<i64>, HintError> {
-    let mut input = Bytes::new(bytes);
-    let cut = |_| HintError::NoVersion;
-    match plan.prefix() {
-        // A record type is no version; keys have version 0.
-        Prefix::Int16("record_type") => Ok(Some(0)),
-        Prefix::Int16(_) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
-        Prefix::Uvarints(names) => {
-            let mut last = None;
-            for _ in names {
-                let (rest, value) = wire::uvarint(input).map_err(cut)?;
-                input = rest;
-                last = Some(i64::from(value));
-            }
-            Ok(last)
-        }
-        // Kafka Streams writes the version as the first field.
-        Prefix::None => {
-            match plan.untagged(plan.top()).first().filter(|field| field.key() == "version").map(|field| field.ty) {
-                Some(Type::Int32) => wire::int32(input).map(|(_, version)| Some(version.into())).map_err(cut),
-                Some(Type::Int16) => wire::int16(input).map(|(_, version)| Some(version.into())).map_err(cut),
-                _ => Ok(None),
-            }
-        }
-    }
-}
-
-fn newest_that_fits<'p>(catalog: &'p Catalog, bytes: &[u8], newest: &'p Plan) -> &'p Plan {
-    let versions = catalog.versions(&newest.name);
-    let plans = (versions.first..=versions.last).rev().filter_map(|version| catalog.plan(&newest.name, version));
-    let mut fitting = plans.filter(|plan| dissect_payload(plan, bytes, &mut Deaf).is_exact());
-    fitting.next().unwrap_or(newest)
 }
 
 /// The API and version of `NAME[:VERSION]`.

@@ -126,11 +126,11 @@ impl fmt::Display for Foreign {
             Self::Gzip => f.write_str("a gzip member: compressed data without a frame; inflate it first"),
             Self::RecordBatch(magic @ 0..=1) => write!(
                 f,
-                "a message set (magic {magic}) without a frame around it, as in a log segment or a records field: decode it as `record-batch`"
+                "a message set (magic {magic}) without a frame around it, as in a log segment or a records field: --as record-batch decodes it"
             ),
             Self::RecordBatch(magic) => write!(
                 f,
-                "a record batch (magic {magic}) without a frame around it, as in a log segment or a records field: decode it as `record-batch`"
+                "a record batch (magic {magic}) without a frame around it, as in a log segment or a records field: --as record-batch decodes it"
             ),
             Self::NoSize { api_key, api_version } => write!(
                 f,

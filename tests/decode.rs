@@ -20,6 +20,9 @@ const METADATA: ApiKey = ApiKey(3);
 const CLUSTER_METADATA: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 const SOME_ID: [u8; 16] = [7; 16];
 
+/// A key and a value.
+type Pair<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
+
 /// A conversation in the making.
 struct Talk {
     catalog: Catalog,
@@ -45,7 +48,7 @@ impl Talk {
     }
 
     /// A producer sends records to a topic that is named.
-    fn produce(&mut self, topic: &str, records: &[(Option<&[u8]>, Option<&[u8]>)]) {
+    fn produce(&mut self, topic: &str, records: &[Pair<'_>]) {
         let records = Datum::Records(Some(batch(records)));
         let name = ("topicData[0].name", Datum::text(topic));
         let values = [("acks", Datum::Int(1)), name, ("topicData[0].partitionData[0].records", records)];
@@ -84,11 +87,10 @@ impl Talk {
     }
 }
 
-fn batch(records: &[(Option<&[u8]>, Option<&[u8]>)]) -> Vec<u8> {
-    let owned = |bytes: &Option<&[u8]>| bytes.map(<[u8]>::to_vec);
-    let record = |(key, value)| Record { key: owned(key), value: owned(value), ..Record::default() };
-    let records = records.iter().map(|(key, value)| record((key, value))).collect();
-    RecordBatch::of(0, 1_700_000_000_000, records).encode()
+fn batch(records: &[Pair<'_>]) -> Vec<u8> {
+    let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
+    let record = |(key, value): &Pair<'_>| Record { key: owned(*key), value: owned(*value), ..Record::default() };
+    RecordBatch::of(0, 1_700_000_000_000, records.iter().map(record).collect()).encode()
 }
 
 fn produced(message: &Value) -> &Value {

@@ -323,13 +323,14 @@ fn what_is_no_hex_is_said_with_its_place() {
 
 #[test]
 fn hints_that_cannot_be_followed() {
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["--response-of", "Metdata", "00"], "Metdata"),
         (&["--response-of", "Metadata:x", "00"], "Metadata:12"),
         (&["--as", "NoSuchThing", "00 00"], "no schema is called \"NoSuchThing\""),
         (&["--as", "OffsetCommitValue", "00 63 00"], "OffsetCommitValue has no version 99; known are 0-4"),
         (&["--as", "offsets-key", "00 63 00"], "the record type 99 of offsets-key is not known"),
         (&["--as", "kraft-record", "01"], "the bytes end before the version"),
+        (&["--as", "record-batch:2", "01"], "record-batch takes no version: the bytes say theirs"),
     ];
     for (arguments, expected) in cases {
         let found = run(arguments);
@@ -414,4 +415,149 @@ fn payloads_on_the_command_line() {
     let found = run(&["--as", "OffsetCommitValue", "0003 000000000000002a ffff"]);
     assert_eq!(found.code, 0);
     assert!(found.out.contains("!! leaderEpoch int32: expected 4 bytes, found 2 bytes and the end"), "{}", found.out);
+}
+
+fn export_of_records(bytes: &[u8]) -> Value {
+    let found = run_with(&["-q", "--as", "record-batch", "--format", "json", "-"], bytes);
+    assert_eq!((found.code, found.err.as_str()), (0, ""));
+    serde_json::from_str(&found.out).unwrap()
+}
+
+/// Batches that Kafka's own builders wrote, and what its own reader says of them.
+#[test]
+fn batches_without_a_frame() {
+    let mut chain = Vec::new();
+    let mut count = 0;
+    for line in lines(include_bytes!("data/oracle/nested.jsonl.gz")) {
+        if line["kind"] != "control-batch" {
+            continue;
+        }
+        let batch = bytes(line["hex"].as_str().unwrap());
+        let found = export_of_records(&batch);
+        let (ours, theirs) = (&found["records"][0], &line["batches"][0]);
+        assert_eq!((&found["size"], &found["faults"]), (&batch.len().into(), &serde_json::json!([])));
+        for key in ["baseOffset", "partitionLeaderEpoch", "magic", "crc", "maxTimestamp", "producerId", "producerEpoch"]
+        {
+            assert_eq!(ours[key], theirs[key], "{key}");
+        }
+        assert_eq!((&ours["_crcValid"], &ours["_isControlBatch"]), (&true.into(), &true.into()));
+        for (our, their) in [("offset", "offset"), ("timestamp", "timestamp"), ("_control", "controlType")] {
+            assert_eq!(ours["records"][0][our], theirs["records"][0][their], "{our}");
+        }
+        chain.extend(batch);
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
+    // One behind the other, with the beginning of one more.
+    let (whole, last) = (chain.len(), chain[..40].to_vec());
+    chain.extend(last);
+    let found = export_of_records(&chain);
+    let records = found["records"].as_array().unwrap();
+    assert_eq!(records.len(), count + 1);
+    assert_eq!(records[count].as_object().unwrap().keys().collect::<Vec<_>>(), ["_partial"]);
+    assert_eq!(found["faults"], serde_json::json!([]));
+
+    let hex = written(&chain, |text, _, byte| write!(text, "{byte:02x} "));
+    let shown = run(&["--as", "record-batch", &hex]);
+    assert!(shown.out.starts_with(&format!("Records records [0x0000, {}B]\n+-- RecordBatch[0] ", chain.len())));
+    let partial = "+-- partial_batch bytes = 40 bytes ";
+    let line = shown.out.lines().last().unwrap();
+    assert!(line.starts_with(partial) && line.contains(&format!("[0x{whole:04x}, 40B]")), "{line}");
+
+    // Without the hint nothing is guessed, but what to do is said.
+    let found = run(&[&hex[..3 * 78]]);
+    assert!(found.code == 2 && found.err.contains("--as record-batch decodes it"), "{}", found.err);
+
+    chain[17] ^= 1;
+    let found = export_of_records(&chain);
+    assert_eq!(found["records"][0]["_crcValid"], false);
+    assert_eq!(found["faults"].as_array().unwrap().len(), 1);
+}
+
+/// Messages of the formats 0 and 1 by the protocol guide: offset, size, CRC-32, magic, attributes, (timestamp,) key, value.
+#[test]
+fn messages_of_the_old_formats_without_a_frame() {
+    let message = |magic: u8, offset: u8| {
+        let mut body = vec![magic, 0];
+        body.extend(if magic == 1 { vec![0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0] } else { Vec::new() });
+        body.extend(b"\xff\xff\xff\xff\0\0\0\x02hi");
+        let size = body.len() as u8 + 4;
+        [&[0, 0, 0, 0, 0, 0, 0, offset, 0, 0, 0, size][..], &crc32fast::hash(&body).to_be_bytes(), &body].concat()
+    };
+    let found = export_of_records(&[message(0, 5), message(1, 6)].concat());
+    assert_eq!(found["faults"], serde_json::json!([]));
+    let record = |index: usize| found["records"][index]["records"][0].clone();
+    assert_eq!((&record(0)["offset"], &record(0)["value"]), (&5.into(), &"hi".into()));
+    assert_eq!((&record(1)["offset"], &record(1)["timestamp"]), (&6.into(), &1_700_000_000_000_i64.into()));
+}
+
+/// Segments of a broker, where the folder with more material is there.
+#[test]
+fn segments() {
+    let folder = ["../shared", "../../shared"].map(|path| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
+    let Some(shared) = folder.into_iter().find(|folder| folder.is_dir()) else {
+        eprintln!("SKIPPED: there is no folder ../shared");
+        return;
+    };
+    let folder = shared.join("real/codecrafters-io__kafka-tester");
+    for (name, batches) in [
+        ("cluster_metadata-hist-20240902.log", 109),
+        ("cluster_metadata-hist-20240911.log", 123),
+        ("foo-0-hist-20240902.log", 2),
+    ] {
+        let path = folder.join(name);
+        let found = run(&["-q", "--as", "record-batch", "-f", "json", "-r", path.to_str().unwrap()]);
+        let json: Value = serde_json::from_str(&found.out).unwrap();
+        let all = json["records"].as_array().unwrap();
+        assert_eq!((all.len(), &json["faults"]), (batches, &serde_json::json!([])), "{name}");
+        assert!(all.iter().all(|batch| batch["_crcValid"] == true), "{name}");
+        // Offsets go on where the batch before ends.
+        let mut next = 0;
+        for batch in all {
+            assert_eq!(batch["baseOffset"], next, "{name}");
+            next += batch["lastOffsetDelta"].as_i64().unwrap() + 1;
+        }
+    }
+}
+
+#[test]
+fn what_only_the_shape_tells_is_said() {
+    let hex = minimal("DescribeCluster", 2, "response");
+    let found = run(&[&hex]);
+    assert!(found.out.starts_with("DescribeClusterResponse message v2"), "{}", found.out);
+    assert!(found.err.contains("told by their shape alone"), "{}", found.err);
+    let json: Value = serde_json::from_str(&run(&["-fjson", &hex]).out).unwrap();
+    assert_eq!(json["guessed"], true);
+    let found = run(&["-fjson", "--response-of", "DescribeCluster", &hex]);
+    assert!(!found.err.contains("shape"), "{}", found.err);
+    let json: Value = serde_json::from_str(&found.out).unwrap();
+    assert_eq!(json["guessed"], Value::Null);
+}
+
+#[test]
+fn requests_that_are_cut_in_their_head() {
+    let hex = minimal("Metadata", 12, "request");
+    for end in (2 * 8..hex.len()).step_by(2) {
+        let cut = &hex[..end];
+        let found = run(&[cut]);
+        assert!(found.out.starts_with("MetadataRequest message v12 ["), "{end}: {}", found.out);
+        assert!(found.out.contains("!! size int32: expected 33 bytes after the size"), "{end}: {}", found.out);
+        assert!(found.err.contains("taken for the beginning of MetadataRequest v12"), "{end}: {}", found.err);
+        assert_eq!(run(&["-q", "--request", cut]).out, found.out, "{end}");
+        // Without the size as well.
+        let bare = &hex[8..end];
+        let found = run(&["-q", "--request", bare]);
+        assert!(found.out.starts_with("MetadataRequest message v12 ["), "{bare}: {}", found.out);
+        assert!(!found.out.contains("Frame"), "{bare}: {}", found.out);
+    }
+}
+
+#[test]
+fn files_are_read_when_they_are_said_to_be_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segment.log");
+    std::fs::write(&path, [0; 10]).unwrap();
+    let path = path.to_str().unwrap();
+    let found = run(&[path]);
+    assert_eq!((found.code, found.err), (2, format!("kafkascope: {path} is a file: explain -r {path} reads it\n")));
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use kafkascope::output::grid::{Region, legend, regions_tsv, write_grid, write_hex};
-use kafkascope::output::page::{Half, Page, PageOptions, write_page};
+use kafkascope::output::page::{BatchPage, Half, Page, PageOptions, write_page};
 use kafkascope::output::paint::Paint;
 use kafkascope::output::schema_text::write_schema;
 use kafkascope::output::tree_text::TreeOptions;
@@ -223,6 +223,32 @@ fn records_are_a_region_of_their_own() {
     assert!(page.request.regions.iter().all(|run| run.region != Region::RecordBatch));
     assert!(page.intro.contains("any records field is empty"));
     assert!(page.intro.contains("Version 2 is not a flexible version"));
+}
+
+/// A batch with one record: 61 bytes, and behind them the record with its length (KIP-98).
+#[test]
+fn a_record_is_a_region_of_its_own() {
+    let catalog = Catalog::builtin();
+    let page = BatchPage::new(&catalog).unwrap();
+    let runs: Vec<_> = page.batch.regions.iter().map(|run| (run.start, run.len, run.region)).collect();
+    assert_eq!(runs, [(0, 61, Region::RecordBatch), (61, 9, Region::Record)]);
+    // Length 8, attributes, two deltas, key and value of no bytes, one header of no bytes: zigzag varints.
+    assert_eq!(page.batch.frame[61..], [16, 0, 0, 0, 0, 0, 2, 0, 0]);
+    let mut tree = String::new();
+    page.batch.write_tree(&mut tree, &catalog, TreeOptions::default());
+    assert!(!tree.contains("!!") && tree.contains("(valid)"), "{tree}");
+    let text = stdout(&["layout", "record"]);
+    assert!(text.contains(&tree) && text.contains("rc Record"), "{text}");
+    assert_eq!(text, stdout(&["layout", "RecordBatch", "--version", "2"]));
+    assert_eq!(stdout(&["layout", "RecordBatch", "--format", "hex"]).split_whitespace().count(), 70);
+    assert!(
+        stderr_of_usage_error(&["layout", "RecordBatch", "--request"]).contains("neither a request nor a response")
+    );
+    assert!(stderr_of_usage_error(&["layout", "RecordBatch", "--version", "1"]).contains("MessageSet"));
+    // Pages of requests take the batch apart as well, and say where a record is.
+    let text = stdout(&["layout", "Fetch", "--response"]);
+    assert!(text.contains("+-- RecordBatch[0] RecordBatch = struct"), "{text}");
+    assert!(text.contains("kafkascope layout RecordBatch"), "{text}");
 }
 
 #[test]

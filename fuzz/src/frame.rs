@@ -1,7 +1,7 @@
 //! Bytes as a message of an API and version that the input chooses, or as a payload.
 
-use kafkascope::dissect::{Deaf, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect, dissect_payload};
-use kafkascope::dissect::{Known, fit_request, fit_response, word};
+use kafkascope::dissect::{Deaf, Known, Node, Outcome, Part, Reading, Tree, Visitor, What, dissect};
+use kafkascope::dissect::{dissect_payload, dissect_records, fit_request, fit_response, word};
 use kafkascope::encode::{self, Collector};
 use kafkascope::output::describe::Describer;
 use kafkascope::output::json::{JsonWriter, close_bracket};
@@ -16,6 +16,7 @@ use super::{check_json, check_text};
 pub(super) enum Way<'p> {
     Message(Reading<'p>),
     Payload(&'p Plan),
+    Records,
 }
 
 /// The first four bytes choose message, version, the way of reading, and how many bytes are missing or what is known from
@@ -68,6 +69,7 @@ fn walk<'p>(way: &Way<'p>, bytes: &[u8], visitor: &mut impl Visitor<'p>) -> Outc
     match way {
         Way::Message(reading) => dissect(reading, bytes, visitor),
         Way::Payload(plan) => dissect_payload(plan, bytes, visitor),
+        Way::Records => dissect_records(bytes, visitor),
     }
 }
 
@@ -129,11 +131,17 @@ fn print(catalog: &Catalog, way: &Way<'_>, tree: &Tree<'_>, bytes: &[u8]) {
 
     for show_secrets in [false, true] {
         json.clear();
-        json.push(b'{');
-        let mut writer = JsonWriter::new(super::opening(catalog), &mut json, show_secrets);
+        let is_array = matches!(way, Way::Records);
+        json.extend_from_slice(if is_array { b"{\"records\":[" } else { b"{" });
+        let writer = JsonWriter::new(super::opening(catalog), &mut json, show_secrets);
+        let mut writer = if is_array { writer.in_array() } else { writer };
         let outcome = walk(way, bytes, &mut writer);
         let faults = writer.into_faults();
         assert_eq!(faults.len(), outcome.faults as usize);
+        if is_array {
+            close_bracket(&mut json, b']');
+            json.push(b',');
+        }
         ndjson::faults(&mut json, &faults);
         close_bracket(&mut json, b'}');
         json.push(b'\n');
@@ -156,6 +164,6 @@ fn rewrite(way: &Way<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
         Way::Message(Reading { sized: true, header: Some(header), body: Some(body), .. }) => {
             encode::frame_of_parts((header, collector.header()?), (body, collector.body()?)).ok()
         }
-        Way::Message(_) => None,
+        Way::Message(_) | Way::Records => None,
     }
 }

@@ -9,7 +9,7 @@ pub mod stream;
 
 use std::sync::OnceLock;
 
-use kafkascope::dissect::{Opening, is_unsafe};
+use kafkascope::dissect::{Decoders, Opening, is_unsafe};
 use kafkascope::protocol::Catalog;
 use serde_json::Value;
 
@@ -19,9 +19,17 @@ fn catalog() -> &'static Catalog {
     CATALOG.get_or_init(Catalog::builtin)
 }
 
-/// With what records are opened: little memory, so that the limit is met.
+/// With what records are opened: little memory, so that the limit is met; formats for all topics.
 fn opening(catalog: &Catalog) -> Opening<'_> {
-    Opening { max_inflate: Some(1 << 20), ..Opening::new(catalog) }
+    static DECODERS: OnceLock<Decoders> = OnceLock::new();
+    let decoders = DECODERS.get_or_init(|| {
+        let mut decoders = Decoders::default();
+        for rule in ["*:key=string", "*:value=json"] {
+            decoders.add(rule).expect("a rule");
+        }
+        decoders
+    });
+    Opening { max_inflate: Some(1 << 20), decoders: Some(decoders), ..Opening::new(catalog) }
 }
 
 /// Lines of JSON are JSON, have no key twice in an object, and nothing in them that a terminal acts on.

@@ -165,7 +165,8 @@ pub(crate) struct ExplainArgs {
     /// They are a request, even if it does not fit
     #[arg(long, conflicts_with = "response_of")]
     pub(crate) request: bool,
-    /// They are a payload: a schema's name (`OffsetCommitValue`) or `kraft-record`, `offsets-key`, `txn-key`, `share-key`
+    /// They are a payload: a schema's name (`OffsetCommitValue`) or `kraft-record`, `offsets-key`, `txn-key`, `share-key`;
+    /// or `record-batch`: batches one behind the other, as in a log segment
     #[arg(long = "as", value_name = "NAME[:VERSION]", conflicts_with_all = ["response_of", "request"])]
     pub(crate) payload: Option<String>,
     /// How to print
@@ -187,7 +188,7 @@ pub(crate) enum ExplainFormat {
 /// Arguments of `layout`.
 #[derive(Debug, Args)]
 pub(crate) struct LayoutArgs {
-    /// The API's name (any case) or key
+    /// The API's name (any case) or key; or `RecordBatch`
     pub(crate) api: String,
     /// The version; the newest one if not given
     #[arg(long)]

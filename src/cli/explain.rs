@@ -2,24 +2,29 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::End;
 use super::args::{Common, ExplainArgs, ExplainFormat};
-use crate::dissect::{Reading, Tree, dissect, dissect_payload};
-use crate::explain::{Finding, Hint, api_and_version, explain};
+use crate::dissect::{Reading, Tree, dissect, dissect_payload, dissect_records};
+use crate::explain::{Explained, Finding, Hint, api_and_version, explain};
 use crate::output::describe::{Describer, kind_of, title_of};
 use crate::output::json::{JsonWriter, close_bracket};
+use crate::output::ndjson::{self, Known};
+use crate::output::tree_json;
 use crate::output::tree_text::{TreeOptions, write_tree};
-use crate::output::{ndjson, tree_json};
 use crate::paste;
 use crate::protocol::{ApiKey, Catalog, Plan};
 
 pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     let hint = hint(arguments, &catalog)?;
-    let pasted = paste::parse(&input(arguments)?)?;
+    let pasted = paste::parse(&input(arguments)?).map_err(|error| match file_named(arguments) {
+        Some(path) => anyhow!("{path} is a file: explain -r {path} reads it"),
+        None => error.into(),
+    })?;
     if !common.quiet {
         let bytes = pasted.bytes.len();
         super::say(&format!("read as {}: {bytes} byte{}", pasted.form, if bytes == 1 { "" } else { "s" }));
@@ -38,10 +43,16 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
         for remark in &explained.remarks {
             super::say(&format!("{place}{remark}"));
         }
-        out.write_all(&print(arguments, common, &catalog, &explained.finding, bytes))?;
+        out.write_all(&print(arguments, common, &catalog, &explained, bytes))?;
     }
     out.flush()?;
     if unknown.is_empty() { Ok(End::Done) } else { bail!("{}", unknown.join("\nkafkascope: ")) }
+}
+
+/// The argument, where it is alone and the name of a file.
+fn file_named(arguments: &ExplainArgs) -> Option<&str> {
+    let [path] = arguments.hex.as_slice() else { return None };
+    Path::new(path).is_file().then_some(path.as_str())
 }
 
 /// Why bytes are not decoded, and what to do.
@@ -96,9 +107,15 @@ fn hint(arguments: &ExplainArgs, catalog: &Catalog) -> anyhow::Result<Hint> {
 }
 
 /// What is printed of one message.
-fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &Finding<'_>, bytes: &[u8]) -> Vec<u8> {
+fn print(
+    arguments: &ExplainArgs,
+    common: &Common,
+    catalog: &Catalog,
+    explained: &Explained<'_>,
+    bytes: &[u8],
+) -> Vec<u8> {
     let mut out = Vec::new();
-    match finding {
+    match &explained.finding {
         Finding::Unknown => {}
         Finding::Payload(plan) => {
             let mut tree = Tree::opened(super::opening(catalog, common));
@@ -110,8 +127,19 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
                 format => write(&mut out, format, common, &describer),
             }
         }
+        Finding::Records => {
+            let mut tree = Tree::opened(super::opening(catalog, common));
+            dissect_records(bytes, &mut tree);
+            match arguments.format {
+                ExplainFormat::Json => records_json(&mut out, catalog, common, bytes),
+                format => {
+                    write(&mut out, format, common, &describer(catalog, common, &tree, bytes, ("Records", "records")));
+                }
+            }
+        }
         Finding::Message { key, version, fit } => {
-            let known = (Some(*key), Some(*version), fit.assumed);
+            let guessed = explained.guessed;
+            let known = Known { key: Some(*key), version: Some(*version), assumed: fit.assumed, guessed };
             message(&mut out, arguments, common, catalog, known, &fit.reading, bytes);
         }
         Finding::Ambiguous(plans, reading) => {
@@ -119,7 +147,7 @@ fn print(arguments: &ExplainArgs, common: &Common, catalog: &Catalog, finding: &
                 "this may be the response of several APIs or versions, and --response-of API[:VERSION] says which: {}",
                 candidates(catalog, plans)
             ));
-            message(&mut out, arguments, common, catalog, (None, None, None), reading, bytes);
+            message(&mut out, arguments, common, catalog, Known::default(), reading, bytes);
         }
     }
     out
@@ -140,13 +168,13 @@ fn candidates(catalog: &Catalog, plans: &[&Plan]) -> String {
     names.join(", ")
 }
 
-/// Prints a message of which so much is known: key and version on the wire, the version that was assumed.
+/// Prints a message of which so much is known.
 fn message(
     out: &mut Vec<u8>,
     arguments: &ExplainArgs,
     common: &Common,
     catalog: &Catalog,
-    known: (Option<ApiKey>, Option<i16>, Option<i16>),
+    known: Known,
     reading: &Reading<'_>,
     bytes: &[u8],
 ) {
@@ -156,7 +184,7 @@ fn message(
     }
     let mut tree = Tree::opened(super::opening(catalog, common));
     dissect(reading, bytes, &mut tree);
-    let title = title_of(catalog, reading, known.0, known.1);
+    let title = title_of(catalog, reading, known.key, known.version);
     write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&title.0, &title.1)));
 }
 
@@ -188,6 +216,19 @@ fn payload_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, plan: &Pl
     let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets);
     dissect_payload(plan, bytes, &mut writer);
     let faults = writer.into_faults();
+    ndjson::faults(out, &faults);
+    close_bracket(out, b'}');
+    out.push(b'\n');
+}
+
+/// The batches as `export` has them in a records field.
+fn records_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, bytes: &[u8]) {
+    out.extend_from_slice(format!("{{\"schema\":\"record-batch\",\"size\":{},\"records\":[", bytes.len()).as_bytes());
+    let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets).in_array();
+    dissect_records(bytes, &mut writer);
+    let faults = writer.into_faults();
+    close_bracket(out, b']');
+    out.push(b',');
     ndjson::faults(out, &faults);
     close_bracket(out, b'}');
     out.push(b'\n');

@@ -8,12 +8,15 @@ use super::End;
 use super::args::{Common, LayoutArgs, LayoutFormat};
 use crate::nearest::did_you_mean;
 use crate::output::grid::write_hex;
-use crate::output::page::{Page, PageOptions, write_page};
+use crate::output::page::{BatchPage, Page, PageOptions, write_batch_page, write_page};
 use crate::output::tree_text::TreeOptions;
 use crate::protocol::{Api, Catalog, Side, Versions};
 
 pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
+    if ["RecordBatch", "Record"].iter().any(|name| name.eq_ignore_ascii_case(&layout.api)) {
+        return batch(&catalog, layout, common);
+    }
     let (api, named_side) = find(&catalog, &layout.api)?;
     let side = match (layout.request, layout.response) {
         (true, _) => Some(Side::Request),
@@ -26,11 +29,7 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
     };
     let mut text = String::new();
     match layout.format {
-        LayoutFormat::Text => {
-            let tree = TreeOptions { verbose: common.verbose };
-            let options = PageOptions { side, paint: super::paint(common), width: super::text_width(common), tree };
-            write_page(&mut text, &catalog, &page, options);
-        }
+        LayoutFormat::Text => write_page(&mut text, &catalog, &page, options(side, common)),
         LayoutFormat::Hex => {
             for each in [Side::Request, Side::Response].into_iter().filter(|each| side.is_none_or(|only| only == *each))
             {
@@ -41,6 +40,32 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
             }
         }
     }
+    write(&text, common)
+}
+
+/// The page of a record batch, which shows its record as well.
+fn batch(catalog: &Catalog, layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
+    if layout.request || layout.response {
+        bail!("{} is neither a request nor a response; Produce requests and Fetch responses hold it", layout.api);
+    }
+    if layout.version.is_some_and(|version| version != 2) {
+        bail!("only format 2 has record batches; for the messages before it: kafkascope schema show MessageSet");
+    }
+    let Some(page) = BatchPage::new(catalog) else { bail!("the layout of record batches is not known") };
+    let mut text = String::new();
+    match layout.format {
+        LayoutFormat::Text => write_batch_page(&mut text, catalog, &page, options(None, common)),
+        LayoutFormat::Hex => write_hex(&mut text, &page.batch.frame),
+    }
+    write(&text, common)
+}
+
+fn options(side: Option<Side>, common: &Common) -> PageOptions {
+    let tree = TreeOptions { verbose: common.verbose };
+    PageOptions { side, paint: super::paint(common), width: super::text_width(common), tree }
+}
+
+fn write(text: &str, common: &Common) -> anyhow::Result<End> {
     let mut out = super::output(common)?;
     out.write_all(text.as_bytes())?;
     out.flush()?;

@@ -34,11 +34,11 @@ pub(crate) enum End {
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));
-    ExitCode::from(exit(run(&arguments)) as u8)
+    ExitCode::from(exit(run(&arguments)))
 }
 
 /// Says what went wrong, and gives the exit code.
-fn exit(outcome: anyhow::Result<End>) -> i32 {
+fn exit(outcome: anyhow::Result<End>) -> u8 {
     match outcome {
         Ok(End::Done) => 0,
         Ok(End::Damaged) => 3,

@@ -46,12 +46,14 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
             thread::sleep(Duration::from_millis(5));
         }
         if !indexing.is_finished() {
-            std::process::exit(super::exit(outcome.map(|()| End::Done)));
+            std::process::exit(super::exit(outcome.map(|()| End::Done)).into());
         }
         outcome
     })?;
     let troubles = book.status().troubles;
-    troubles.iter().for_each(|trouble| super::say(trouble));
+    for trouble in &troubles {
+        super::say(trouble);
+    }
     Ok(if troubles.is_empty() { End::Done } else { End::Damaged })
 }
 

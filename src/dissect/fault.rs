@@ -116,6 +116,18 @@ pub enum FaultKind {
         /// The batch's last offset delta.
         last: i32,
     },
+    /// A number that is no key of a field of Protocol Buffers.
+    FieldKey {
+        /// The number that was found.
+        key: u64,
+    },
+    /// A field of Protocol Buffers that may be there once is there again. The walk goes on; it stays raw.
+    FieldAgain {
+        /// The field's number.
+        number: u32,
+    },
+    /// More values than can be kept; the rest is left undecoded.
+    Overfull,
     /// A token of a SASL mechanism is not written as the mechanism has it. What was found is not told: it may be a secret.
     Token {
         /// What was expected, in words.
@@ -172,6 +184,9 @@ impl Fault {
             FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
             FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
+            FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
+            FaultKind::FieldAgain { number } => format!("field {number} once"),
+            FaultKind::Overfull => "fewer values".to_owned(),
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => "a codec from 0 to 4".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::Damaged, .. } => {
                 format!("a whole {} stream", codec.name())
@@ -214,8 +229,10 @@ impl Fault {
             FaultKind::Full { said, .. } => said.to_string(),
             FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
+            FaultKind::FieldKey { key } => key.to_string(),
+            FaultKind::FieldAgain { .. } => "it again".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
-            FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
+            FaultKind::Overfull | FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
             FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
         }
     }
@@ -254,6 +271,9 @@ impl Fault {
             FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
             FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
+            FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
+            FaultKind::FieldAgain { .. } => "two messages were written behind each other, or the bytes are shifted",
+            FaultKind::Overfull => "so many values would take too much memory; the rest is left out",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"
             }

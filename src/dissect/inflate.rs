@@ -9,7 +9,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// A codec, by its number in a batch's attributes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Codec(pub u8);
 
 impl Codec {
@@ -19,6 +19,11 @@ impl Codec {
     /// The codec in the attributes of a batch or message.
     pub(super) fn of(attributes: i16) -> Self {
         Self((attributes & 0x7).to_be_bytes()[1])
+    }
+
+    /// Whether some release knows it.
+    pub(super) fn is_known(self) -> bool {
+        self.0 <= 4
     }
 
     /// The name that Kafka's configurations use.

@@ -11,6 +11,7 @@ mod inflate;
 mod known;
 mod nested;
 mod primitive;
+mod protobuf;
 mod records;
 mod survey;
 mod text;
@@ -24,8 +25,9 @@ pub use fault::{Fault, FaultKind};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
 pub use known::{Known, Word, word};
-pub use nested::plan_in_front;
+pub use nested::{InFront, newest_that_fits, plan_in_front, version_in_front};
 pub use primitive::value_of;
+pub use protobuf::WireType;
 pub use records::BatchFacts;
 pub use survey::RecordsSurvey;
 pub use text::{display_bytes, display_text, is_unsafe, uuid_text};
@@ -33,7 +35,7 @@ pub use token::{jwt_json, sasl_name};
 pub(crate) use topics::TopicId;
 pub use topics::TopicNames;
 pub use tree::{Children, Node, Tree, What};
-pub use walk::{Outcome, Reading, dissect, dissect_payload};
+pub use walk::{Outcome, Reading, dissect, dissect_payload, dissect_records};
 
 use crate::protocol::{Catalog, Element, Field, Plan, Side, Struct, Type};
 
@@ -91,6 +93,8 @@ pub enum Value<'b> {
     Bool(bool),
     /// An integer of any width.
     Int(i64),
+    /// An unsigned integer of 64 bits.
+    Uint(u64),
     /// A float64.
     Float(f64),
     /// The 16 bytes of a uuid.
@@ -229,7 +233,17 @@ pub enum Part<'b> {
     Tag(u32),
     /// The size of a tagged field.
     TagSize(u32),
-    /// The bytes of a tagged field that the schema does not know.
+    /// The key of a field of Protocol Buffers.
+    FieldKey {
+        /// The field's number.
+        number: u32,
+        /// How its end is found: the three lowest bits of the key.
+        wire: WireType,
+    },
+    /// The size of a field of Protocol Buffers.
+    FieldSize(u32),
+    /// The bytes of a tagged field that the schema does not know; of Protocol Buffers, also those of one that is there
+    /// again and may not be.
     UnknownTag(u32, &'b [u8]),
     /// A prefix in front of a payload that is not a request or response, by its name: a version, a record type.
     Prefix(&'static str, i64),

@@ -3,7 +3,7 @@
 use nom::Err;
 
 use super::Value;
-use crate::protocol::Type;
+use crate::protocol::{Scalar, Type};
 use crate::wire::{self, Bytes, Parsed, WireError, WireErrorKind};
 
 /// Reads a value that is neither a struct nor an array; those have no value of their own and read as a null struct.
@@ -32,11 +32,35 @@ pub(super) fn primitive(ty: Type, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
         Type::Varint => map(wire::varint(input), |number| Value::Int(number.into())),
         Type::Varlong => map(wire::varlong(input), Value::Int),
         Type::Raw => map(wire::take(input, input.len()), |bytes| Value::Bytes(Some(bytes))),
+        Type::Protobuf(scalar) => protobuf(scalar, input),
         Type::Text | Type::SaslName | Type::Json | Type::Jwt => {
             map(wire::take(input, input.len()), |text| Value::String(Some(text)))
         }
         Type::Decimal => decimal(input),
         Type::Struct(_) | Type::Array(_) | Type::CompactArray(_) => Ok((input, Value::NullStruct)),
+    }
+}
+
+/// A value of Protocol Buffers. Of a varint as many bits are kept as the type has.
+fn protobuf(scalar: Scalar, input: Bytes<'_>) -> Parsed<'_, Value<'_>> {
+    let varint = |value: fn(u64) -> Value<'static>| wire::uvarlong(input).map(|(rest, raw)| (rest, value(raw)));
+    let fixed = |value: fn(u64) -> Value<'static>| wire::fixed64(input).map(|(rest, raw)| (rest, value(raw)));
+    let sized = || wire::sized(input, wire::length_plain);
+    match scalar {
+        Scalar::Bool => varint(|raw| Value::Bool(raw != 0)),
+        Scalar::Int32 => varint(|raw| Value::Int((raw as u32).cast_signed().into())),
+        Scalar::Int64 => varint(|raw| Value::Int(raw.cast_signed())),
+        Scalar::Uint32 => varint(|raw| Value::Int((raw as u32).into())),
+        Scalar::Uint64 => varint(Value::Uint),
+        Scalar::Sint32 => varint(|raw| {
+            let raw = raw as u32;
+            Value::Int(((raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()).into())
+        }),
+        Scalar::Fixed64 => fixed(Value::Uint),
+        Scalar::Sfixed64 => fixed(|raw| Value::Int(raw.cast_signed())),
+        Scalar::Double => fixed(|raw| Value::Float(f64::from_bits(raw))),
+        Scalar::String => sized().map(|(rest, bytes)| (rest, Value::String(bytes))),
+        Scalar::Bytes => sized().map(|(rest, bytes)| (rest, Value::Bytes(bytes))),
     }
 }
 

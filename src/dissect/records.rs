@@ -7,7 +7,7 @@ mod message;
 
 use std::cell::RefCell;
 
-use super::inflate::{InflateError, inflate};
+use super::inflate::{Codec, InflateError, inflate};
 use super::walk::{Halt, Step, Walk};
 use super::{FaultKind, Inflated, Opening, Part, Place, Scope, Value, Visitor};
 use crate::protocol::{Element, Field, Plan, Struct, Type};
@@ -15,6 +15,14 @@ use crate::wire::{self, Bytes, WireErrorKind};
 use chain::{MAGIC, Next, PREFIX, next, number};
 
 pub use facts::BatchFacts;
+
+/// How bytes were compressed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compression {
+    pub(super) codec: Codec,
+    /// The record format, on which it depends how a codec is used.
+    pub(super) magic: u8,
+}
 
 /// The plans of one format, taken apart.
 #[derive(Clone, Copy)]
@@ -97,7 +105,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Batches one behind the other, of any formats. What is left of the input could not be read.
-    fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
+    pub(super) fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
         for index in 0.. {
             let (magic, total) = match next(input.as_slice()) {
                 Next::Whole { magic, total } => (magic, total),
@@ -151,37 +159,37 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Inflates the input and lets `read` walk what comes out, which is a buffer of its own.
-    fn inflated(
+    pub(super) fn inflated(
         &mut self,
         input: &mut Bytes<'_>,
-        part: Part<'_>,
-        facts: BatchFacts,
+        compression: Compression,
         opening: Opening<'p>,
         read: impl FnOnce(&mut Self, &mut Bytes<'_>),
     ) -> Step {
         let (compressed, rest) = input.split(input.len());
         let at = self.span(compressed.offset(), rest);
         *input = rest;
+        let Compression { codec, magic } = compression;
         // An old message's value stands behind its length.
-        let skip = if facts.magic < 2 { 4 } else { 0 };
+        let skip = if magic < 2 { 4 } else { 0 };
         let bytes = compressed.as_slice().get(skip..).unwrap_or_default();
-        self.visitor.part(part, at);
+        self.visitor.part(Part::Compressed(codec), at);
         let mut buffer = take_buffer();
         self.compressed_bytes = self.compressed_bytes.saturating_add(bytes.len() as u32);
         let limit = opening.limit(self.compressed_bytes);
         let left = limit.saturating_sub(self.inflated_bytes);
-        let result = inflate(facts.codec(), facts.magic, bytes, left, &mut buffer);
+        let result = inflate(codec, magic, bytes, left, &mut buffer);
         self.inflated_bytes += buffer.len() as u32;
         if let Err(error) = result {
             let error = if let InflateError::Limit(_) = error { InflateError::Limit(limit) } else { error };
-            let kind = FaultKind::Inflate { codec: facts.codec(), error, inflated: buffer.len() as u32 };
+            let kind = FaultKind::Inflate { codec, error, inflated: buffer.len() as u32 };
             self.fault("records", "bytes", at, kind);
         }
         if !buffer.is_empty() {
             self.buffers += 1;
             let scope = Scope::Inflated(Inflated {
                 buffer: self.buffers,
-                codec: facts.codec(),
+                codec,
                 compressed: bytes.len() as u32,
                 size: buffer.len() as u32,
             });

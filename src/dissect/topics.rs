@@ -102,7 +102,7 @@ mod tests {
             names.insert(id(number), b"more");
         }
         assert_eq!(names.name(id(0)), Some("renamed"));
-        names.insert(id(MAX_TOPICS as u32), b"one too many");
+        names.insert(id(MAX_TOPICS as u32), b"one-too-many");
         assert_eq!(names.name(id(0)), None);
         assert_eq!(names.name(id(1)), Some("second"));
         assert_eq!((names.names.len(), names.order.len()), (MAX_TOPICS, MAX_TOPICS));

@@ -215,6 +215,8 @@ impl Part<'_> {
             Self::TaggedCount { count, header } => Part::TaggedCount { count, header },
             Self::Tag(tag) => Part::Tag(tag),
             Self::TagSize(size) => Part::TagSize(size),
+            Self::FieldKey { number, wire } => Part::FieldKey { number, wire },
+            Self::FieldSize(size) => Part::FieldSize(size),
             Self::Prefix(name, value) => Part::Prefix(name, value),
             Self::Mark(_) => Part::Mark(&[]),
         }

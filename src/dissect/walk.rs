@@ -69,6 +69,20 @@ pub fn dissect_payload<'p, V: Visitor<'p>>(plan: &'p Plan, payload: &[u8], visit
     walk.outcome
 }
 
+/// Walks record batches, or messages of the old formats, one behind the other, as in a records field or a log segment;
+/// the last one may be cut. The visitor must open records.
+pub fn dissect_records<'p, V: Visitor<'p>>(records: &[u8], visitor: &mut V) -> Outcome {
+    let mut walk = Walk::new(visitor, 0, Known::default());
+    let mut input = Bytes::new(records);
+    walk.visitor.enter(Scope::Message, 0);
+    if let Some(opening) = walk.visitor.opening() {
+        walk.batches(&mut input, opening);
+    }
+    walk.rest(&mut input, Part::Undecoded);
+    walk.visitor.leave(Scope::Message, input.offset());
+    walk.outcome
+}
+
 /// The walk met something that it cannot go on behind; the fault was told already.
 pub(super) struct Halt;
 
@@ -76,7 +90,7 @@ pub(super) type Step = Result<(), Halt>;
 
 /// The tags that a struct has had.
 #[derive(Debug, Default)]
-struct Tags {
+pub(super) struct Tags {
     last: Option<u32>,
     /// Those below 64, a bit each; no schema has higher ones, but readers' own may.
     seen: u64,
@@ -84,7 +98,7 @@ struct Tags {
 
 impl Tags {
     /// Notes a tag and says whether it is new; higher ones that come out of order are not taken for new.
-    fn is_new(&mut self, tag: u32) -> bool {
+    pub(super) fn is_new(&mut self, tag: u32) -> bool {
         let ascends = self.last.is_none_or(|last| tag > last);
         let bit = 1u64.checked_shl(tag).unwrap_or(0);
         let is_new = if bit == 0 { ascends } else { self.seen & bit == 0 };
@@ -228,7 +242,10 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         if plan.kind == Kind::Token { self.token(input, plan) } else { self.members(input, plan, plan.top()) }
     }
 
-    fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+    pub(super) fn members(&mut self, input: &mut Bytes<'_>, plan: &'p Plan, of: &'p Struct) -> Step {
+        if of.unordered {
+            return self.protobuf(input, plan, of);
+        }
         for field in plan.untagged(of) {
             self.value(input, plan, Place::Field(field), field.nullable)?;
         }
@@ -463,7 +480,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
     }
 
     #[inline]
-    fn read_part<'b, T>(
+    pub(super) fn read_part<'b, T>(
         &mut self,
         input: &mut Bytes<'b>,
         parser: impl Fn(Bytes<'b>) -> Parsed<'b, T>,

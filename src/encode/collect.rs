@@ -107,6 +107,7 @@ impl<'p> Visitor<'p> for Collector {
         let datum = match value {
             Value::Bool(value) => Datum::Bool(value),
             Value::Int(value) => Datum::Int(value),
+            Value::Uint(value) => Datum::Int(value.cast_signed()),
             Value::Float(value) => Datum::Float(value),
             Value::Uuid(bytes) => Datum::Uuid(bytes),
             Value::String(bytes) => Datum::String(owned(bytes)),

@@ -34,7 +34,8 @@ fn datum(plan: &Plan, ty: Type) -> Datum {
         | Type::Int64
         | Type::Varint
         | Type::Varlong
-        | Type::Decimal => Datum::Int(0),
+        | Type::Decimal
+        | Type::Protobuf(_) => Datum::Int(0),
         Type::Float64 => Datum::Float(0.0),
         Type::Uuid => Datum::Uuid([0; 16]),
         // Tokens cannot be written: only their grammar says where their texts end.

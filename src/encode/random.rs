@@ -99,6 +99,8 @@ impl<F: FnMut() -> u64> Generator<'_, F> {
             Type::Int32 | Type::Varint => Datum::Int(self.integer(32)),
             Type::Uint32 => Datum::Int(self.integer(32) & 0xffff_ffff),
             Type::Int64 | Type::Varlong | Type::Decimal => Datum::Int(self.integer(64)),
+            // Protocol Buffers are not written.
+            Type::Protobuf(_) => Datum::Int(0),
             Type::Float64 => Datum::Float(self.float()),
             Type::Uuid => Datum::Uuid(self.uuid()),
             Type::String | Type::CompactString | Type::Text | Type::SaslName | Type::Json | Type::Jwt => {

@@ -28,7 +28,9 @@ pub fn steps(ty: Type, bytes: &[u8]) -> String {
 pub fn steps_of_part(part: &Part<'_>, bytes: &[u8]) -> String {
     match part {
         Part::ArrayLength { compact: true, .. } | Part::ByteLength { compact: true, .. } => compact(bytes),
-        Part::TaggedCount { .. } | Part::Tag(_) | Part::TagSize(_) => groups(bytes).map(|(text, _)| text).unwrap_or_default(),
+        Part::TaggedCount { .. } | Part::Tag(_) | Part::TagSize(_) => {
+            groups(bytes).map(|(text, _)| text).unwrap_or_default()
+        }
         Part::Prefix(..) if bytes.len() != 2 => groups(bytes).map(|(text, _)| text).unwrap_or_default(),
         Part::Size(_) | Part::ArrayLength { .. } | Part::ByteLength { .. } | Part::Prefix(..) => {
             format!("{} bytes, most significant first (big-endian)", bytes.len())
@@ -46,7 +48,7 @@ pub fn readings(ty: Type, bytes: &[u8]) -> Vec<String> {
         }
         return readings;
     };
-    let width = match ty {
+    let width: usize = match ty {
         Type::Int8 => 1,
         Type::Int16 | Type::Uint16 => 2,
         Type::Int32 | Type::Uint32 | Type::Varint => 4,
@@ -54,7 +56,7 @@ pub fn readings(ty: Type, bytes: &[u8]) -> Vec<String> {
     };
     let all = u64::MAX >> (64 - width * 8);
     let unsigned = number.cast_unsigned() & all;
-    readings.push(format!("0x{unsigned:0digits$x}", digits = width as usize * 2));
+    readings.push(format!("0x{unsigned:0digits$x}", digits = width * 2));
     if number < 0 {
         readings.push(format!("unsigned {unsigned}"));
     }
@@ -63,7 +65,7 @@ pub fn readings(ty: Type, bytes: &[u8]) -> Vec<String> {
     }
     if unsigned.count_ones() > 0 && width <= 4 && (0x20..0x7f).contains(&(unsigned >> (width * 8 - 8))) && width > 1 {
         let text = unsigned.to_be_bytes();
-        let text = text.get(8 - width as usize..).unwrap_or_default();
+        let text = text.get(8 - width..).unwrap_or_default();
         if text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
             readings.push(format!("as ASCII {:?}", String::from_utf8_lossy(text)));
         }
@@ -137,7 +139,12 @@ mod tests {
         let (text, number) = groups(&[0x96, 0x01]).unwrap();
         assert_eq!(number, 150);
         assert_eq!(text, "varint, 7 bits a byte, lowest first: 0010110 + 0000001 << 7 = 150");
-        for (bytes, value) in [([0x00].as_slice(), "-> 0"), (&[0x01], "-> -1"), (&[0x02], "-> 1"), (&[0xff, 0xff, 0xff, 0xff, 0x0f], "-> -2147483648")] {
+        for (bytes, value) in [
+            ([0x00].as_slice(), "-> 0"),
+            (&[0x01], "-> -1"),
+            (&[0x02], "-> 1"),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f], "-> -2147483648"),
+        ] {
             assert!(zigzag(bytes).ends_with(value), "{}", zigzag(bytes));
         }
         assert_eq!(groups(&[0xff; 11]), None);

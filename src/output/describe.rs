@@ -135,6 +135,14 @@ impl<'p> Describer<'_, 'p> {
                 Some(label) => format!("{number} ({label})"),
                 None => self.with_label(place, number, number.to_string()),
             },
+            Value::Uint(number) => {
+                let is_time = place.field().is_some_and(|field| field.name.ends_with("UnixNano"));
+                let nanoseconds = i64::try_from(number).ok().filter(|nanoseconds| is_time && *nanoseconds > 0);
+                nanoseconds.map_or_else(
+                    || number.to_string(),
+                    |nanoseconds| format!("{number} ({})", Time::from_nanoseconds(nanoseconds)),
+                )
+            }
             Value::Bytes(Some(content)) if place.ty() == Type::Raw => display_content(content),
             Value::Bool(flag) => {
                 let odd = bytes.first().filter(|byte| **byte > 1).map(|byte| format!(" (0x{byte:02x})"));
@@ -226,7 +234,7 @@ impl<'p> Describer<'_, 'p> {
                 }
             }
             Part::Compressed(codec) => {
-                line("compressed", "bytes", &shown(bytes), &format!("records in {}", codec.name()))
+                line("compressed", "bytes", &shown(bytes), &format!("compressed with {}", codec.name()))
             }
             Part::Partial(_) => line(
                 "partial_batch",
@@ -244,6 +252,11 @@ impl<'p> Describer<'_, 'p> {
             }
             Part::Tag(tag) => line("tag", "uvarint", &tag.to_string(), "number of the tagged field that follows"),
             Part::TagSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the tagged field"),
+            Part::FieldKey { number, wire } => {
+                let note = format!("field {number}, {}", wire.word());
+                line("key", "uvarint", &(u64::from(number) << 3 | u64::from(wire.code())).to_string(), &note)
+            }
+            Part::FieldSize(size) => line("size", "uvarint", &size.to_string(), "number of bytes in the field"),
             Part::UnknownTag(tag, _) => {
                 line(&format!("tag_{tag}"), "bytes", &shown(bytes), "a tagged field that the schema does not know")
             }
@@ -500,6 +513,7 @@ fn length_note(ty: Type, length: Option<usize>) -> String {
             format!("compact, len+1={}", length.map_or(0, |length| length + 1))
         }
         Type::String => plain("int16"),
+        Type::Protobuf(_) => plain("uvarint"),
         _ => plain("int32"),
     }
 }

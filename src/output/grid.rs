@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::paint::Paint;
-use crate::dissect::{Part, Place, Reading, Scope, Span, Value, Visitor, dissect};
+use crate::dissect::{Opening, Part, Place, Reading, Scope, Span, Value, Visitor, dissect, dissect_records};
 use crate::protocol::{Kind, Plan};
 
 /// What a byte is part of.
@@ -88,22 +88,37 @@ pub struct RegionRun {
     pub region: Region,
 }
 
-/// What each byte of a frame is part of: runs in order, which tile it.
-pub fn regions(reading: &Reading<'_>, frame: &[u8]) -> Vec<RegionRun> {
-    let mut painter = Painter::default();
+/// What each byte of a frame is part of: runs in order, which tile it. Records are in the clear.
+pub fn regions<'p>(opening: Opening<'p>, reading: &Reading<'p>, frame: &[u8]) -> Vec<RegionRun> {
+    let mut painter = Painter::new(opening);
     dissect(reading, frame, &mut painter);
     painter.runs
 }
 
-#[derive(Debug, Default)]
-struct Painter {
+/// The same of batches without a frame around them.
+pub fn regions_of_records(opening: Opening<'_>, records: &[u8]) -> Vec<RegionRun> {
+    let mut painter = Painter::new(opening);
+    dissect_records(records, &mut painter);
+    painter.runs
+}
+
+#[derive(Debug)]
+struct Painter<'p> {
+    opening: Opening<'p>,
     runs: Vec<RegionRun>,
     base: Option<Region>,
     /// How many structs and arrays that are (in) a tagged field are open.
     tagged: u32,
+    /// How many batches are open, and structs inside of them: a record, and its headers.
+    batches: u32,
+    records: u32,
 }
 
-impl Painter {
+impl<'p> Painter<'p> {
+    fn new(opening: Opening<'p>) -> Self {
+        Self { opening, runs: Vec::new(), base: None, tagged: 0, batches: 0, records: 0 }
+    }
+
     fn push(&mut self, start: u32, len: u32, region: Region) {
         match self.runs.last_mut() {
             _ if len == 0 => {}
@@ -112,8 +127,13 @@ impl Painter {
         }
     }
 
-    fn body(&self) -> Region {
-        if self.tagged > 0 { Region::TaggedFields } else { self.base.unwrap_or(Region::Frame) }
+    fn region(&self) -> Region {
+        match (self.records, self.batches, self.tagged) {
+            (1.., ..) => Region::Record,
+            (_, 1.., _) => Region::RecordBatch,
+            (.., 1..) => Region::TaggedFields,
+            _ => self.base.unwrap_or(Region::Frame),
+        }
     }
 }
 
@@ -125,40 +145,46 @@ fn is_tagged(place: Place<'_>) -> bool {
     place.field().is_some_and(|field| field.tag.is_some())
 }
 
-impl<'p> Visitor<'p> for Painter {
+impl<'p> Visitor<'p> for Painter<'p> {
+    fn opening(&self) -> Option<Opening<'p>> {
+        Some(self.opening)
+    }
+
     fn enter(&mut self, scope: Scope<'p>, _: u32) {
         match scope {
             Scope::Message | Scope::Frame => self.base = Some(Region::Frame),
             Scope::Header(..) => self.base = Some(Region::Header),
             Scope::Body(plan) => self.base = Some(body_region(plan)),
-            // Records stay closed here.
-            Scope::Records(..) | Scope::Payload(..) | Scope::Batch(..) | Scope::OneRecord | Scope::Inflated(_) => {}
+            Scope::Batch(..) => self.batches += 1,
+            Scope::OneRecord => self.records += 1,
+            Scope::Struct(..) if self.batches > 0 => self.records += 1,
             Scope::Struct(place, _) | Scope::Array(place, ..) => {
                 self.tagged += u32::from(self.tagged > 0 || is_tagged(place));
             }
+            Scope::Records(..) | Scope::Payload(..) | Scope::Inflated(_) => {}
         }
     }
 
     fn leave(&mut self, scope: Scope<'p>, _: u32) {
-        if let Scope::Struct(..) | Scope::Array(..) = scope {
-            self.tagged = self.tagged.saturating_sub(1);
+        match scope {
+            Scope::Batch(..) => self.batches -= 1,
+            Scope::OneRecord => self.records -= 1,
+            Scope::Struct(..) if self.batches > 0 => self.records -= 1,
+            Scope::Struct(..) | Scope::Array(..) => self.tagged = self.tagged.saturating_sub(1),
+            _ => {}
         }
     }
 
-    fn value(&mut self, place: Place<'p>, value: Value<'_>, span: Span) {
-        let region = if is_tagged(place) { Region::TaggedFields } else { self.body() };
-        let batches = match value {
-            Value::Records(Some(content)) => (content.len() as u32).min(span.len),
-            _ => 0,
-        };
-        self.push(span.start, span.len - batches, region);
-        self.push(span.end() - batches, batches, Region::RecordBatch);
+    fn value(&mut self, place: Place<'p>, _: Value<'_>, span: Span) {
+        let region = if is_tagged(place) { Region::TaggedFields } else { self.region() };
+        self.push(span.start, span.len, region);
     }
 
     fn part(&mut self, part: Part<'_>, span: Span) {
         let region = match part {
             Part::TaggedCount { .. } | Part::Tag(_) | Part::TagSize(_) | Part::UnknownTag(..) => Region::TaggedFields,
-            _ => self.body(),
+            Part::Partial(_) => Region::RecordBatch,
+            _ => self.region(),
         };
         self.push(span.start, span.len, region);
     }

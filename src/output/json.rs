@@ -4,9 +4,11 @@
 //! begins with `_`. Every entry is written with a comma behind it; the bracket that closes takes the last one's place.
 
 mod plain;
+mod runs;
 mod text;
 
 pub use plain::{Plain, is_text, member, plain_text};
+use runs::join_runs;
 use text::escaped;
 pub use text::{base64, close_bracket, float, string, withheld};
 
@@ -16,7 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::dissect::{
     BatchFacts, DecodedValue, Fault, Format, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor,
 };
-use crate::protocol::{EnumerationId, Field, Secret, Struct, TopicField};
+use crate::protocol::{EnumerationId, Field, Plan, Secret, Struct, TopicField};
 
 /// A visitor that appends the members `"header":{…},"body":{…},` and what could not be decoded to an open object.
 #[derive(Debug)]
@@ -31,8 +33,8 @@ pub struct JsonWriter<'w, 'p> {
     faults: Vec<Fault>,
     /// Whether bytes that could not be decoded may hold a secret.
     is_guarded: bool,
-    /// Whether the payload that begins is the key of a control record.
-    is_control: bool,
+    /// The plan of the payload that begins.
+    payload: Option<&'p Plan>,
     /// Of the batch that is being written.
     facts: Option<BatchFacts>,
     contents: Contents,
@@ -68,8 +70,9 @@ struct Level {
     value_start: usize,
     /// Number of `starts` that belong to the levels above.
     first_start: usize,
-    /// Whether some tagged field stands before another field in the schema, so that it must be moved there.
-    misplaced: bool,
+    order: Order,
+    /// In no order: where its entries begin, behind `value_start`, each with its field's number; 0 for what is no field.
+    runs: Vec<(u32, u32)>,
     /// Entries of `_unknownTaggedFields`.
     unknown: Vec<u8>,
     undecoded: u32,
@@ -96,6 +99,35 @@ enum Topic {
     Pending(Option<[u8; 16]>),
     /// Its name.
     Named,
+}
+
+/// In what order the fields of a struct come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Order {
+    /// In that of the schema.
+    #[default]
+    Schema,
+    /// Some tagged field stands before another field in the schema, and must be moved there.
+    Misplaced,
+    /// In none, and elements of an array perhaps apart from each other.
+    None,
+}
+
+impl Order {
+    fn of(structure: &Struct) -> Self {
+        match (structure.unordered, structure.misplaced) {
+            (true, _) => Self::None,
+            (false, true) => Self::Misplaced,
+            (false, false) => Self::Schema,
+        }
+    }
+}
+
+impl Level {
+    /// Notes that an entry begins.
+    fn begin_run(&mut self, number: Option<u32>, start: usize) {
+        self.runs.push((number.unwrap_or(0), (start - self.value_start) as u32));
+    }
 }
 
 impl Topic {
@@ -136,7 +168,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             starts: std::mem::take(&mut scratch.starts),
             faults: Vec::new(),
             is_guarded: false,
-            is_control: false,
+            payload: None,
             facts: None,
             contents: Contents::default(),
         }
@@ -149,6 +181,15 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         scratch.levels = self.levels;
         scratch.starts = self.starts;
         self.faults
+    }
+
+    /// Appends elements instead of members: `out` is inside of an array.
+    #[must_use]
+    pub fn in_array(mut self) -> Self {
+        if let Some(level) = self.levels.last_mut() {
+            level.is_array = true;
+        }
+        self
     }
 
     /// Withholds what cannot be decoded: the message's version is not known, but that it carries secrets is.
@@ -167,9 +208,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         self.out.push(bracket);
         let first_start = self.starts.len();
         let is_array = bracket == b'[';
-        let misplaced = of.is_some_and(|of| of.misplaced);
+        let order = of.map(Order::of).unwrap_or_default();
         let topic = of.map(Topic::of).unwrap_or_default();
-        self.levels.push(Level { key_start, value_start, first_start, misplaced, is_array, topic, ..Level::default() });
+        self.levels.push(Level { key_start, value_start, first_start, order, is_array, topic, ..Level::default() });
     }
 
     /// Closes the innermost level and gives where its key and value begin.
@@ -178,6 +219,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
             self.contents.write(self.out);
         }
         let Some(mut level) = self.levels.pop() else { return (0, 0) };
+        join_runs(self.out, level.value_start + 1, &level.runs);
         if !level.unknown.is_empty() {
             self.out.extend_from_slice(b"\"_unknownTaggedFields\":[");
             self.out.append(&mut level.unknown);
@@ -195,11 +237,12 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         let start = self.out.len();
         if let Place::Field(field) = place {
             self.out.extend_from_slice(field.json_key.as_bytes());
-            if let Some(level) = self.levels.last()
-                && level.misplaced
-                && field.tag.is_none()
-            {
-                self.starts.push((field.declared, start));
+            match self.levels.last_mut() {
+                Some(Level { order: Order::Misplaced, .. }) if field.tag.is_none() => {
+                    self.starts.push((field.declared, start));
+                }
+                Some(level) if level.order == Order::None => level.begin_run(field.tag, start),
+                _ => {}
             }
         }
         start
@@ -224,7 +267,7 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
     }
 
     fn move_to_declared_place(&mut self, field: &Field, key_start: usize) {
-        let Some(level) = self.levels.last().filter(|level| level.misplaced) else { return };
+        let Some(level) = self.levels.last().filter(|level| level.order == Order::Misplaced) else { return };
         let own = self.starts.get_mut(level.first_start..).unwrap_or_default();
         let length = self.out.len() - key_start;
         // Entries that were moved before are in the list as well, so it is not in order of place.
@@ -282,6 +325,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         let Some(level) = self.levels.last_mut() else { return };
         let is_array = level.is_array;
         level.undecoded += 1;
+        if level.order == Order::None {
+            level.begin_run(None, self.out.len());
+        }
         if is_array {
             self.out.push(b'{');
         }
@@ -537,7 +583,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             // `payload` follows and writes what stands before it.
             Scope::Payload(_, plan) => {
                 self.is_guarded |= plan.holds_secrets();
-                self.is_control = &*plan.name == "ControlRecordTypeSchema";
+                self.payload = Some(plan);
             }
             Scope::OneRecord => self.open_record(),
             Scope::Array(place, _, _) if is_message_set(place) => {
@@ -605,7 +651,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
 
     fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
         let Place::Field(field) = place else { return };
-        if self.is_control {
+        let plan = self.payload.take();
+        if plan.is_some_and(|plan| &*plan.name == "ControlRecordTypeSchema") {
             self.control_name(bytes);
         }
         let plain_start = self.out.len();
@@ -627,6 +674,9 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         self.open(start, b'{', None);
         if let Some(level) = self.levels.last_mut() {
             level.plain = Some((plain_start, start, bytes.len()));
+            if plan.is_some_and(|plan| plan.top().unordered) {
+                level.order = Order::None;
+            }
         }
     }
 
@@ -665,6 +715,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                     self.error_name(field, number);
                 }
             }
+            Value::Uint(number) => self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
             Value::Bool(flag) => self.out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Value::String(None) | Value::Bytes(None) | Value::Records(None) | Value::NullStruct => {
                 self.out.extend_from_slice(b"null");
@@ -725,6 +776,8 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             | Part::TaggedCount { .. }
             | Part::Tag(_)
             | Part::TagSize(_)
+            | Part::FieldKey { .. }
+            | Part::FieldSize(_)
             | Part::Prefix(..)
             | Part::Mark(_) => {}
         }

@@ -41,26 +41,42 @@ impl<'p> NdjsonWriter<'p> {
     }
 }
 
-/// Appends the line of a message of which nothing but its bytes is known: key and version on the wire, assumed version.
+/// What is known of a message beside its bytes, when no capture says it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// The API's key.
+    pub key: Option<ApiKey>,
+    /// The version on the wire.
+    pub version: Option<i16>,
+    /// The version that it is read as, where its own is newer than is known.
+    pub assumed: Option<i16>,
+    /// Whether nothing but its shape told its API.
+    pub guessed: bool,
+}
+
+/// Appends the line of a message of which nothing but its bytes is known.
 pub fn explained<'p>(
     out: &mut Vec<u8>,
     opening: Opening<'p>,
     show_secrets: bool,
-    (key, version, assumed): (Option<ApiKey>, Option<i16>, Option<i16>),
+    known: Known,
     reading: &Reading<'p>,
     bytes: &[u8],
 ) {
     out.extend_from_slice(format!("{{\"type\":\"{}\",\"api\":", reading.side.word()).as_bytes());
-    match key {
+    match known.key {
         Some(key) => drop(string(out, api_name(opening.catalog, key).as_bytes())),
         None => out.extend_from_slice(b"null"),
     }
-    optional(out, b",\"apiKey\":", key.map(|key| key.0.into()));
-    optional(out, b",\"apiVersion\":", version.map(i64::from));
+    optional(out, b",\"apiKey\":", known.key.map(|key| key.0.into()));
+    optional(out, b",\"apiVersion\":", known.version.map(i64::from));
     out.push(b',');
     number(out, b"\"size\":", bytes.len() as u64);
-    if let Some(version) = assumed {
+    if let Some(version) = known.assumed {
         number(out, b"\"assumedVersion\":", version.unsigned_abs().into());
+    }
+    if known.guessed {
+        out.extend_from_slice(b"\"guessed\":true,");
     }
     let mut writer = JsonWriter::new(opening, out, show_secrets);
     dissect(reading, bytes, &mut writer);

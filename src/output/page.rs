@@ -1,6 +1,8 @@
 //! The reference page of an API in one version: the smallest legal instance of its request and its response, taken
 //! apart.
 
+mod batch;
+
 use std::fmt::Write;
 
 use super::describe::Describer;
@@ -9,9 +11,11 @@ use super::paint::Paint;
 use super::schema_text::write_schema;
 use super::table::{Align, Table, wrap};
 use super::tree_text::{TreeOptions, write_tree};
-use crate::dissect::{Known, Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
+use crate::dissect::{Known, Opening, Part, Place, Reading, Span, Tree, Value, Visitor, dissect};
 use crate::encode;
 use crate::protocol::{Api, Catalog, Schema, Side};
+
+pub use batch::{BatchPage, write_batch_page};
 
 /// A page.
 #[derive(Debug)]
@@ -47,7 +51,10 @@ pub struct Half<'c> {
     pub tree: Tree<'c>,
     /// The schema, as of the newest release that has the version, with explanations.
     pub schema: Schema,
+    /// The name and type of the tree's root.
+    title: (String, String),
     header_version: i16,
+    holds_records: bool,
     has_empty_records: bool,
 }
 
@@ -56,7 +63,7 @@ impl<'c> Page<'c> {
     pub fn new(catalog: &'c Catalog, api: &Api, version: i16) -> Option<Self> {
         let request = Half::new(catalog, api, Side::Request, version)?;
         let response = Half::new(catalog, api, Side::Response, version)?;
-        let facts = vec![
+        let mut facts = vec![
             ("API key", api.key.0.to_string()),
             ("Encoded at", format!("v{version}")),
             ("Flexible versions", request.schema.flexible.to_string()),
@@ -66,6 +73,9 @@ impl<'c> Page<'c> {
             ("Request size", format!("{} bytes", request.frame.len())),
             ("Response size", format!("{} bytes", response.frame.len())),
         ];
+        if request.holds_records || response.holds_records {
+            facts.push(("Record", "none in an empty batch; kafkascope layout RecordBatch shows one".to_owned()));
+        }
         let has_empty_records = request.has_empty_records || response.has_empty_records;
         Some(Self {
             title: api.name.clone(),
@@ -93,7 +103,8 @@ impl<'c> Half<'c> {
         let frame = encode::minimal_frame(catalog, api.key, side, version)?;
         let reading =
             Reading { side, header: Some(header), body: Some(body), sized: true, missing: 0, known: Known::default() };
-        let mut tree = Tree::new();
+        let opening = Opening::new(catalog);
+        let mut tree = Tree::opened(opening);
         dissect(&reading, &frame, &mut tree);
         let mut records = EmptyRecords::default();
         dissect(&reading, &frame, &mut records);
@@ -108,9 +119,11 @@ impl<'c> Half<'c> {
                 header.version,
                 frame.len()
             ),
-            regions: regions(&reading, &frame),
+            title: (name.clone(), format!("message v{version}")),
+            regions: regions(opening, &reading, &frame),
             schema: catalog.glossary().explain(schema),
             header_version: header.version,
+            holds_records: body.holds_records(),
             has_empty_records: records.0,
             name,
             version,
@@ -121,12 +134,11 @@ impl<'c> Half<'c> {
 
     /// Appends the tree, one node a line.
     pub fn write_tree(&self, out: &mut String, catalog: &'c Catalog, options: TreeOptions) {
-        let ty = format!("message v{}", self.version);
         let describer = Describer {
             catalog,
             tree: &self.tree,
             frame: &self.frame,
-            title: (&self.name, &ty),
+            title: (&self.title.0, &self.title.1),
             sample: true,
             show_secrets: true,
             topics: None,
@@ -182,28 +194,38 @@ pub struct PageOptions {
 
 /// Appends a whole page as text.
 pub fn write_page<'c>(out: &mut String, catalog: &'c Catalog, page: &Page<'c>, options: PageOptions) {
+    write_head(out, (&page.title, page.about.as_deref(), &page.intro), &page.facts, options);
+    for side in [Side::Request, Side::Response] {
+        if options.side.is_none_or(|only| only == side) {
+            write_half(out, catalog, page.half(side), options);
+        }
+    }
+}
+
+/// Appends what stands above the bytes: title, what it is about, how the instance is built; facts; the legend.
+fn write_head(
+    out: &mut String,
+    (title, about, intro): (&str, Option<&str>, &str),
+    facts: &[(&'static str, String)],
+    options: PageOptions,
+) {
     // Longer lines of prose are hard to read.
     let (paint, width) = (options.paint, options.width.min(100));
-    let mut lines = vec![paint.heading(&page.title)];
-    lines.extend(page.about.iter().flat_map(|about| wrap(about, width, 0)));
+    let mut lines = vec![paint.heading(title)];
+    lines.extend(about.iter().flat_map(|about| wrap(about, width, 0)));
     lines.push(String::new());
-    lines.extend(wrap(&page.intro, width, 0));
+    lines.extend(wrap(intro, width, 0));
     lines.push(String::new());
-    let mut facts = Table::new(&[Align::Left, Align::Left]);
-    for (name, value) in &page.facts {
-        facts.row([(*name).to_owned(), value.clone()]);
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    for (name, value) in facts {
+        table.row([(*name).to_owned(), value.clone()]);
     }
-    lines.extend(facts.lines(width));
+    lines.extend(table.lines(width));
     lines.push(String::new());
     lines.extend(legend(width, paint));
     for line in lines {
         out.push_str(&line);
         out.push('\n');
-    }
-    for side in [Side::Request, Side::Response] {
-        if options.side.is_none_or(|only| only == side) {
-            write_half(out, catalog, page.half(side), options);
-        }
     }
 }
 

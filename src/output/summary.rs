@@ -14,6 +14,7 @@ use std::fmt::Write;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::describe::counted;
 use super::units;
 use crate::conversation::Message;
 use crate::dissect::{Fault, FaultKind, Opening, Part, Place, Scope, Span, TopicNames, Value, Visitor, dissect};
@@ -577,7 +578,7 @@ fn describe(out: &mut String, fault: &Fault) {
     // Writing into a string cannot fail.
     let _ = match fault.kind {
         FaultKind::Wire(WireErrorKind::Short { needed, available }) => {
-            write!(out, "{needed} bytes needed, {available} left")
+            write!(out, "{} needed, {available} left", counted(needed, "byte"))
         }
         FaultKind::Wire(WireErrorKind::VarintTooLong { .. }) => write!(out, "varint too long"),
         FaultKind::Wire(WireErrorKind::LengthTooLarge { length, available }) => {

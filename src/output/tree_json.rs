@@ -125,6 +125,7 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
                 withheld(out, secret.len());
             }
             Some(Value::Int(value)) => number(value),
+            Some(Value::Uint(value)) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
             Some(Value::Bool(flag)) => out.extend_from_slice(if flag { b"true" } else { b"false" }),
             Some(Value::Float(value)) => float(out, value),
             Some(Value::Uuid(uuid)) => drop(string(out, uuid_text(uuid).as_bytes())),
@@ -142,6 +143,8 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
             Part::TaggedCount { count, .. }
             | Part::Tag(count)
             | Part::TagSize(count)
+            | Part::FieldSize(count)
+            | Part::FieldKey { number: count, .. }
             | Part::ArrayLength { count: Some(count), .. },
         ) => number(count.into()),
         What::Part(Part::Prefix(_, value)) => number(value),

@@ -31,7 +31,10 @@ pub(super) fn looks_like(text: &str, range: Range<usize>) -> bool {
         if line.contains(is_space) {
             return false;
         }
-        for c in line.chars() {
+        // The prefix of hex is none of its digits.
+        let bare = line.strip_prefix("0x").or_else(|| line.strip_prefix("0X")).unwrap_or_default();
+        let is_hex = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+        for c in if is_hex { bare } else { line }.chars() {
             let class = match c {
                 'A'..='Z' => Some(0),
                 'a'..='z' => Some(1),

@@ -24,6 +24,17 @@ enum Kind {
 /// Reads a dump; `None` when the text is none.
 pub(super) fn parse(text: &str) -> Option<Result<Pasted, PasteError>> {
     let mut all = lines(text, 0..text.len());
+    // Numbers may stand above the characters.
+    let characters = all.clone().filter(|line| !line.text.trim().is_empty()).take(2).find_map(escape_in_cells);
+    if let Some((at, escape)) = characters {
+        return Some(Err(bad_word(
+            text,
+            WHAT,
+            at,
+            escape,
+            "bytes as hex, which `od -A x -t x1` or `xxd` prints: this is `od -c`",
+        )));
+    }
     loop {
         let line = all.next()?;
         if is_border(line.text) {
@@ -39,6 +50,33 @@ pub(super) fn parse(text: &str) -> Option<Result<Pasted, PasteError>> {
             return None;
         }
     }
+}
+
+/// The first escape among characters in cells of four columns, as `od -c` and `hexdump -c` print them, and its place.
+fn escape_in_cells(line: Line<'_>) -> Option<(usize, &str)> {
+    let offset = line.text.find(is_space).filter(|end| *end > 5);
+    let offset = offset.filter(|end| slice(line.text, 0..*end).bytes().all(|byte| byte.is_ascii_hexdigit()));
+    // Without an offset there may be the room of one.
+    let start = offset.unwrap_or(line.text.trim_end().len() % 4);
+    let (mut found, mut end) = (None, start);
+    for cell in slice(line.text, start..line.text.len()).as_bytes().chunks(4) {
+        let place = end + cell.iter().take_while(|byte| **byte == b' ').count();
+        end += cell.len();
+        let is_cell = match (cell, slice(line.text, place..end).as_bytes()) {
+            ([b' ', ..], [b'\\', b'0' | b'a' | b'b' | b't' | b'n' | b'v' | b'f' | b'r']) => {
+                found = found.or(Some((line.start + place, slice(line.text, place..end))));
+                cell.len() == 4
+            }
+            ([b' ', ..], [high, middle, low]) => [high, middle, low].iter().all(|digit| (b'0'..=b'7').contains(*digit)),
+            ([b' ', b' ', b' ', b' '..=b'~'], _) => true,
+            // Spaces at the end of a line are lost when it is copied.
+            (_, rest) => rest.is_empty(),
+        };
+        if !is_cell {
+            return None;
+        }
+    }
+    found
 }
 
 fn kind(row: &Row<'_>) -> Kind {
@@ -287,8 +325,8 @@ impl<'a> Dump<'a> {
         let shown = self.rules.size(row, likely);
         let bases: &[u32] = match &self.rules.base {
             Some(base) => std::slice::from_ref(base),
-            // `od` counts in octal, with seven digits.
-            None if row.offset.is_od() => &[16, 8],
+            // `od` counts in octal, with seven digits, unless it is told otherwise.
+            None if row.offset.is_od() => &[16, 8, 10],
             None => &[16, 10],
         };
         let steps = || {

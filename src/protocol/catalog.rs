@@ -13,7 +13,7 @@ use super::about::Glossary;
 use super::enumeration::Enumerations;
 use super::header::{request_header_version, response_header_version};
 use super::parse::{SchemaError, parse_schema};
-use super::payload::{Payload, Payloads, TopicFormat};
+use super::payload::{Payload, Payloads, Role, TopicFormat};
 use super::plan::Plan;
 use super::release::{Releases, Row};
 use super::schema::{Kind, Schema, TypeName, Versions};
@@ -141,7 +141,11 @@ impl Catalog {
         }
         for (name, text) in LAYOUTS {
             let layer = Layer::new(format!("schemas/layouts/{name}.json"), Cow::Borrowed(text));
-            catalog.add(name, Kind::Layout, None, None, layer);
+            // What has a line in the table is a message like others, only that Kafka writes it by hand.
+            match rows.get(name) {
+                Some(row) => catalog.add(name, row.kind, row.api_key, Some(row.module.clone()), layer),
+                None => catalog.add(name, Kind::Layout, None, None, layer),
+            }
         }
         catalog.releases = releases;
         catalog
@@ -239,6 +243,11 @@ impl Catalog {
         let has = |layer: &&Layer| layer.schema().is_some_and(|schema| schema.valid.contains(version));
         let layer = entry.layers.iter().find(has).or_else(|| entry.layers.first())?;
         Some((&layer.file, &layer.text))
+    }
+
+    /// Whether Kafka has a schema file for a message, and does not write it by hand.
+    pub fn has_schema_file(name: &str) -> bool {
+        LAYOUTS.iter().all(|(layout, _)| *layout != name)
     }
 
     /// Whether a folder of the reader's own says something of a message.
@@ -345,6 +354,11 @@ impl Catalog {
         self.payloads.topic_id(id)
     }
 
+    /// What the bytes of a field may be, by its path; the first that applies and takes the bytes whole is meant.
+    pub fn payloads(&self, path: &str) -> &[Payload] {
+        self.payloads.field(path)
+    }
+
     /// The schema of a control record's value, by the type in its key.
     pub fn control_schema(&self, code: i16) -> Option<&'static str> {
         self.payloads.control(code)
@@ -393,8 +407,8 @@ impl FieldTraits for Catalog {
         self.secrets.fields.get(path).copied().unwrap_or_default()
     }
 
-    fn payload(&self, path: &str) -> Option<Payload> {
-        self.payloads.field(path)
+    fn role(&self, path: &str) -> Role {
+        self.payloads.role(path)
     }
 }
 

@@ -19,17 +19,44 @@ pub enum Role {
     TopicId,
     /// It names the protocol type of a group, which decides what its members' metadata is.
     ProtocolType,
-    /// It holds bytes with a schema of their own.
-    Payload(Payload),
+    /// It names the assignor of a group, which decides what its user data is.
+    Assignor,
+    /// It is the codec of the bytes that follow.
+    Codec,
+    /// It holds bytes with a schema of their own: [`Catalog::payloads`](super::Catalog::payloads) says which.
+    Payload,
 }
 
-/// The schema of a field's bytes.
+/// A schema that a field's bytes may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payload {
-    /// The protocol type that it holds for; `None`: for all.
-    pub protocol_type: Option<&'static str>,
+    /// What must have been said before it.
+    pub condition: Condition,
+    /// Whether the bytes are compressed, with the codec that was said before them.
+    pub is_compressed: bool,
     /// The schema's name, or [`Payload::REQUEST`], [`Payload::RESPONSE`], [`Payload::TOKEN`].
     pub schema: &'static str,
+}
+
+/// What decides that bytes have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// The field alone.
+    Always,
+    /// The group's protocol type.
+    ProtocolType(&'static str),
+    /// The group's assignor.
+    Assignor(&'static str),
+}
+
+impl Condition {
+    fn of(word: &'static str) -> Self {
+        match word.strip_prefix("assignor=") {
+            Some(name) => Self::Assignor(name),
+            None if word == "-" => Self::Always,
+            None => Self::ProtocolType(word),
+        }
+    }
 }
 
 impl Payload {
@@ -72,7 +99,9 @@ struct Token {
 /// All that `schemas/payloads.tsv` says.
 #[derive(Debug, Default)]
 pub(super) struct Payloads {
-    fields: HashMap<&'static str, Payload>,
+    fields: HashMap<&'static str, Vec<Payload>>,
+    /// Fields that decide what others are.
+    roles: HashMap<&'static str, Role>,
     topics: HashMap<&'static str, TopicFormat>,
     topic_ids: HashMap<[u8; 16], TopicFormat>,
     controls: HashMap<i16, &'static str>,
@@ -95,10 +124,13 @@ impl Payloads {
                 _ => TopicFormat::Metadata(target),
             };
             match subject {
-                "field" => {
-                    let protocol_type = Some(condition).filter(|condition| *condition != "-");
-                    payloads.fields.insert(name, Payload { protocol_type, schema: target });
+                "field" | "compressed" => {
+                    let condition = Condition::of(condition);
+                    let payload = Payload { condition, is_compressed: subject == "compressed", schema: target };
+                    payloads.fields.entry(name).or_default().push(payload);
                 }
+                "assignor" => drop(payloads.roles.insert(name, Role::Assignor)),
+                "codec" => drop(payloads.roles.insert(name, Role::Codec)),
                 "topic" => drop(payloads.topics.insert(name, format)),
                 "topic-id" => {
                     let id = URL_SAFE_NO_PAD.decode(name).ok().and_then(|bytes| bytes.try_into().ok());
@@ -115,8 +147,17 @@ impl Payloads {
         payloads
     }
 
-    pub(super) fn field(&self, path: &str) -> Option<Payload> {
-        self.fields.get(path).copied()
+    /// What a field's bytes may be, in the order of the table.
+    pub(super) fn field(&self, path: &str) -> &[Payload] {
+        self.fields.get(path).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What the table says that a field means.
+    pub(super) fn role(&self, path: &str) -> Role {
+        if self.fields.contains_key(path) {
+            return Role::Payload;
+        }
+        self.roles.get(path).copied().unwrap_or_default()
     }
 
     pub(super) fn topic(&self, name: &[u8]) -> Option<TopicFormat> {
@@ -150,17 +191,27 @@ mod tests {
         let catalog = Catalog::builtin();
         let payloads = Payloads::parse(include_str!("../../schemas/payloads.tsv"));
         assert_eq!((payloads.topics.len(), payloads.topic_ids.len(), payloads.controls.len()), (5, 1, 7));
-        let fields = payloads.fields.values().map(|payload| payload.schema);
+        let fields = payloads.fields.values().flatten().map(|payload| payload.schema);
         let tokens = payloads.tokens.iter().map(|token| token.schema);
         let is_schema = |name: &&str| ![Payload::REQUEST, Payload::RESPONSE, Payload::TOKEN].contains(name);
         for name in fields.chain(payloads.controls.values().copied()).chain(tokens).filter(is_schema) {
             assert!(catalog.schema(name).is_some(), "{name}");
         }
-        for path in payloads.fields.keys() {
+        let type_of = |path: &str| {
             let message = path.split('.').next().unwrap();
             let plan = catalog.plan(message, catalog.versions(message).last).unwrap();
-            let field = plan.fields().iter().find(|field| &*field.path == *path);
-            assert!(matches!(field.unwrap().ty, Type::Bytes | Type::CompactBytes | Type::Raw), "{path}");
+            let field = plan.fields().iter().find(|field| &*field.path == path);
+            field.unwrap_or_else(|| panic!("{path}")).ty
+        };
+        for path in payloads.fields.keys() {
+            assert!(matches!(type_of(path), Type::Bytes | Type::CompactBytes | Type::Raw), "{path}");
+        }
+        for (path, role) in &payloads.roles {
+            let expected = match role {
+                Role::Assignor => matches!(type_of(path), Type::String | Type::CompactString),
+                _ => type_of(path) == Type::Int8,
+            };
+            assert!(expected, "{path}");
         }
     }
 }

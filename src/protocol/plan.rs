@@ -41,6 +41,9 @@ pub struct Struct {
     pub endless: bool,
     /// Whether it says which topic has which id: it has both the id and the name.
     pub names_topic: bool,
+    /// Whether its fields come in any order, each behind a key, and the elements of an array perhaps apart from each
+    /// other: Protocol Buffers.
+    pub unordered: bool,
     first: u32,
     untagged: u32,
     tagged: u32,
@@ -166,6 +169,7 @@ pub enum Type {
     Varint,
     Varlong,
     Raw,
+    Protobuf(Scalar),
     Text,
     SaslName,
     Decimal,
@@ -174,6 +178,60 @@ pub enum Type {
     Struct(StructId),
     Array(ElementId),
     CompactArray(ElementId),
+}
+
+/// A value of Protocol Buffers that is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the language and say all")]
+pub enum Scalar {
+    Bool,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Sint32,
+    Fixed64,
+    Sfixed64,
+    Double,
+    String,
+    Bytes,
+}
+
+impl Scalar {
+    /// The scalar that a type stands for in a schema of Protocol Buffers; `None` where it is none of their types.
+    fn of(primitive: Primitive) -> Option<Self> {
+        Some(match primitive {
+            Primitive::Bool => Self::Bool,
+            Primitive::Int32 => Self::Int32,
+            Primitive::Int64 => Self::Int64,
+            Primitive::Uint32 => Self::Uint32,
+            Primitive::Uint64 => Self::Uint64,
+            Primitive::Sint32 => Self::Sint32,
+            Primitive::Fixed64 => Self::Fixed64,
+            Primitive::Sfixed64 => Self::Sfixed64,
+            Primitive::Double => Self::Double,
+            Primitive::String => Self::String,
+            Primitive::Bytes => Self::Bytes,
+            _ => return None,
+        })
+    }
+
+    /// The word of the language.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::Uint32 => "uint32",
+            Self::Uint64 => "uint64",
+            Self::Sint32 => "sint32",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed64 => "sfixed64",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+        }
+    }
 }
 
 impl Type {
@@ -197,6 +255,7 @@ impl Type {
             Self::Decimal => "decimal",
             Self::Json | Self::Jwt => "json",
             Self::Records | Self::CompactRecords => "records",
+            Self::Protobuf(scalar) => scalar.word(),
             Self::Struct(_) => "struct",
             Self::Array(_) | Self::CompactArray(_) => "array",
         }
@@ -285,7 +344,13 @@ impl Plan {
             Kind::CoordinatorKey => Prefix::Int16("record_type"),
             Kind::CoordinatorValue => Prefix::Int16("version"),
             Kind::Data if VERSIONED_DATA.contains(&&*self.name) => Prefix::Int16("version"),
-            Kind::Data | Kind::Request | Kind::Response | Kind::Header | Kind::Layout | Kind::Token => Prefix::None,
+            Kind::Data
+            | Kind::Request
+            | Kind::Response
+            | Kind::Header
+            | Kind::Layout
+            | Kind::Token
+            | Kind::Protobuf => Prefix::None,
         }
     }
 
@@ -293,6 +358,7 @@ impl Plan {
     pub fn min_size(&self, ty: Type) -> u32 {
         match ty {
             Type::Raw | Type::Text | Type::SaslName | Type::Decimal | Type::Json | Type::Jwt => 0,
+            Type::Int64 | Type::Float64 | Type::Protobuf(Scalar::Double | Scalar::Fixed64 | Scalar::Sfixed64) => 8,
             Type::Bool
             | Type::Int8
             | Type::Varint
@@ -300,10 +366,10 @@ impl Plan {
             | Type::CompactString
             | Type::CompactBytes
             | Type::CompactRecords
-            | Type::CompactArray(_) => 1,
+            | Type::CompactArray(_)
+            | Type::Protobuf(_) => 1,
             Type::Int16 | Type::Uint16 | Type::String => 2,
             Type::Int32 | Type::Uint32 | Type::Bytes | Type::Records | Type::Array(_) => 4,
-            Type::Int64 | Type::Float64 => 8,
             Type::Uuid => 16,
             Type::Struct(id) => self.structure(id).min_size,
         }
@@ -367,6 +433,7 @@ impl<T: FieldTraits> Builder<'_, T> {
             misplaced: false,
             endless: false,
             names_topic: false,
+            unordered: self.is_protobuf(),
             first: 0,
             untagged: 0,
             tagged: 0,
@@ -382,13 +449,17 @@ impl<T: FieldTraits> Builder<'_, T> {
         if let Some(structure) = self.plan.structs.get_mut(id.0 as usize) {
             structure.min_size = fixed.saturating_add(u32::from(self.flexible));
             structure.names_topic = names_topic;
-            structure.misplaced = !own.is_sorted_by_key(|field| field.declared);
+            structure.misplaced = !structure.unordered && !own.is_sorted_by_key(|field| field.declared);
             structure.first = self.plan.fields.len() as u32;
             structure.untagged = untagged as u32;
             structure.tagged = (own.len() - untagged) as u32;
         }
         self.plan.fields.append(&mut own);
         id
+    }
+
+    fn is_protobuf(&self) -> bool {
+        self.schema.kind == Kind::Protobuf
     }
 
     fn field_min_size(&self, field: &Field) -> u32 {
@@ -401,7 +472,8 @@ impl<T: FieldTraits> Builder<'_, T> {
     fn field(&mut self, field: &SchemaField, declared: u32, path: &str, depth: u32) -> Field {
         let path: Box<str> = format!("{path}.{}", field.name).into();
         let compact = self.flexible && field.flexible.is_none_or(|versions| versions.contains(self.version));
-        let tag = field.tag.filter(|_| self.flexible && field.tagged.contains(self.version));
+        let is_tagged = self.is_protobuf() || (self.flexible && field.tagged.contains(self.version));
+        let tag = field.tag.filter(|_| is_tagged);
         let nullable = field.nullable.contains(self.version);
         let enumeration = self.traits.enumeration(&path, &field.name, &field.ty);
         let ty = self.resolve(field, &field.ty, compact, &path, enumeration, depth);
@@ -413,7 +485,10 @@ impl<T: FieldTraits> Builder<'_, T> {
             nullable,
             tag,
             declared,
-            default_json: tag.map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
+            // What Protocol Buffers write was set, default or not.
+            default_json: tag
+                .filter(|_| !self.is_protobuf())
+                .map(|_| self.default_json(field, nullable, &mut Vec::new()).into()),
             enumeration,
             secret: self.traits.secret(&path),
             role: self.role(field, &path),
@@ -427,8 +502,9 @@ impl<T: FieldTraits> Builder<'_, T> {
     }
 
     fn role(&self, field: &SchemaField, path: &str) -> Role {
-        if let Some(payload) = self.traits.payload(path) {
-            return Role::Payload(payload);
+        let said = self.traits.role(path);
+        if said != Role::None {
+            return said;
         }
         match (&field.ty, field.entity.as_deref()) {
             (TypeName::Primitive(Primitive::String), Some("topicName")) => Role::Topic,
@@ -450,7 +526,18 @@ impl<T: FieldTraits> Builder<'_, T> {
         depth: u32,
     ) -> Type {
         match name {
-            TypeName::Primitive(primitive) => primitive_type(*primitive, compact),
+            TypeName::Primitive(primitive) => match Scalar::of(*primitive).filter(|_| self.is_protobuf()) {
+                Some(scalar) => Type::Protobuf(scalar),
+                None => primitive_type(*primitive, compact),
+            },
+            TypeName::Struct(struct_name) if self.is_protobuf() => {
+                // Messages hold themselves, and in several ways, so each is there once.
+                let known = self.plan.structs.iter().position(|known| known.name == *struct_name);
+                Type::Struct(known.map_or_else(
+                    || self.structure(struct_name, self.schema.members(field), path, depth + 1),
+                    |index| StructId(index as u32),
+                ))
+            }
             TypeName::Struct(struct_name) => {
                 let within_itself = self.open.iter().filter(|open| *open == struct_name).count();
                 let endless =
@@ -546,6 +633,11 @@ fn primitive_type(primitive: Primitive, compact: bool) -> Type {
         (Primitive::Varint, _) => Type::Varint,
         (Primitive::Varlong, _) => Type::Varlong,
         (Primitive::Raw, _) => Type::Raw,
+        (Primitive::Double, _) => Type::Protobuf(Scalar::Double),
+        (Primitive::Fixed64, _) => Type::Protobuf(Scalar::Fixed64),
+        (Primitive::Sfixed64, _) => Type::Protobuf(Scalar::Sfixed64),
+        (Primitive::Sint32, _) => Type::Protobuf(Scalar::Sint32),
+        (Primitive::Uint64, _) => Type::Protobuf(Scalar::Uint64),
         (Primitive::Text, _) => Type::Text,
         (Primitive::SaslName, _) => Type::SaslName,
         (Primitive::Decimal, _) => Type::Decimal,
@@ -558,7 +650,7 @@ fn primitive_default(primitive: Primitive, default: Option<&str>) -> String {
     let text = default.unwrap_or_default();
     match primitive {
         Primitive::Bool => (text == "true").to_string(),
-        Primitive::Float64 => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
+        Primitive::Float64 | Primitive::Double => format!("{:?}", text.parse::<f64>().unwrap_or(0.0)),
         Primitive::Uuid => "\"AAAAAAAAAAAAAAAAAAAAAA\"".to_owned(),
         Primitive::String => serde_json::Value::from(text).to_string(),
         Primitive::Bytes | Primitive::Records | Primitive::Raw => "\"\"".to_owned(),

@@ -91,6 +91,8 @@ pub enum Kind {
     CoordinatorValue,
     /// Something that Kafka has no schema file for: record batches.
     Layout,
+    /// A message of Protocol Buffers: `tag` is a field's number, and the types are those of their language.
+    Protobuf,
     /// A token of a SASL mechanism: texts with marks between them.
     Token,
 }
@@ -107,6 +109,7 @@ impl Kind {
             Self::CoordinatorKey => "coordinator-key",
             Self::CoordinatorValue => "coordinator-value",
             Self::Layout => "layout",
+            Self::Protobuf => "protobuf",
             Self::Token => "token",
         }
     }
@@ -122,6 +125,7 @@ impl Kind {
             Self::CoordinatorKey,
             Self::CoordinatorValue,
             Self::Layout,
+            Self::Protobuf,
             Self::Token,
         ]
         .into_iter()
@@ -222,7 +226,8 @@ impl fmt::Display for TypeName {
 
 /// The types that Kafka's notation has built in, and those that only layouts have: zigzag integers (`varint`, `varlong`)
 /// and bytes whose length stands in another field (`raw`); in tokens, text (`text`), a name with escapes (`saslname`, RFC
-/// 5802), digits (`decimal`), JSON (`json`) and a part of a JWT, which is JSON in base64url (`jwt`, RFC 7519).
+/// 5802), digits (`decimal`), JSON (`json`) and a part of a JWT, which is JSON in base64url (`jwt`, RFC 7519); and those of
+/// Protocol Buffers that are no types of Kafka's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are Kafka's own and say all")]
 pub enum Primitive {
@@ -241,6 +246,11 @@ pub enum Primitive {
     Varint,
     Varlong,
     Raw,
+    Double,
+    Fixed64,
+    Sfixed64,
+    Sint32,
+    Uint64,
     Text,
     SaslName,
     Decimal,
@@ -250,7 +260,7 @@ pub enum Primitive {
 
 impl Primitive {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 25] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -266,6 +276,11 @@ impl Primitive {
         Self::Varint,
         Self::Varlong,
         Self::Raw,
+        Self::Double,
+        Self::Fixed64,
+        Self::Sfixed64,
+        Self::Sint32,
+        Self::Uint64,
         Self::Text,
         Self::SaslName,
         Self::Decimal,
@@ -291,6 +306,11 @@ impl Primitive {
             Self::Varint => "varint",
             Self::Varlong => "varlong",
             Self::Raw => "raw",
+            Self::Double => "double",
+            Self::Fixed64 => "fixed64",
+            Self::Sfixed64 => "sfixed64",
+            Self::Sint32 => "sint32",
+            Self::Uint64 => "uint64",
             Self::Text => "text",
             Self::SaslName => "saslname",
             Self::Decimal => "decimal",

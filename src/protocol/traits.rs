@@ -1,6 +1,6 @@
 //! What is known of a field beside its schema: the names of its codes, whether it is a secret.
 
-use super::payload::Payload;
+use super::payload::Role;
 use super::schema::TypeName;
 
 /// Index of an enumeration among the [`Enumerations`](super::Enumerations).
@@ -27,6 +27,6 @@ pub(super) trait FieldTraits {
     fn enumeration(&self, path: &str, name: &str, ty: &TypeName) -> Option<EnumerationId>;
     /// Whether the field is a secret.
     fn secret(&self, path: &str) -> Secret;
-    /// The schema of the field's bytes.
-    fn payload(&self, path: &str) -> Option<Payload>;
+    /// What the field means to what comes behind it, as far as its path says it.
+    fn role(&self, path: &str) -> Role;
 }

@@ -95,7 +95,7 @@ impl Topic {
 }
 
 /// What there is to know of an action.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) action: Action,
     /// Its name in the configuration.
@@ -159,7 +159,10 @@ pub(super) const ACTIONS: &[Entry] = &[
     entry(Action::Toggle, "toggle", Tree, &["space"], "fold or unfold"),
     entry(Action::ToggleAll, "toggle-all", Tree, &["*"], "fold or unfold all that is below"),
     entry(Action::NextBuffer, "next-buffer", Tree, &["b"], "bytes: the frame, or what was inflated from it"),
-    hinted(entry(Action::Search, "search", Finding, &["/"], "search names and values: text, 0x00ff, /regex/"), "search"),
+    hinted(
+        entry(Action::Search, "search", Finding, &["/"], "search names and values: text, 0x00ff, /regex/"),
+        "search",
+    ),
     entry(Action::SearchNext, "search-next", Finding, &["n"], "to the next match"),
     entry(Action::SearchPrevious, "search-previous", Finding, &["N"], "to the match before"),
     hinted(entry(Action::Filter, "filter", Finding, &["f"], "show only messages with all these words"), "filter"),

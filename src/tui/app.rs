@@ -16,7 +16,7 @@ use super::list::{ListPane, TimeFormat};
 use super::mouse::Drag;
 use super::opened::Opened;
 use super::pattern::Pattern;
-use super::prompt::{Prompt, Question};
+use super::prompt::{Prompt, Question, Typed};
 use super::seeker::{Finding, Hunt, Seeker};
 use super::take::{Menu, Taker, Taking, Target};
 use super::theme::Look;
@@ -445,9 +445,8 @@ impl<'b, 'p> App<'b, 'p> {
 
     fn open(&mut self) {
         match self.focus {
-            Pane::List => self.give_keys(Pane::Tree),
+            Pane::List | Pane::Hex => self.give_keys(Pane::Tree),
             Pane::Tree => self.toggle(false),
-            Pane::Hex => self.give_keys(Pane::Tree),
         }
     }
 
@@ -485,12 +484,8 @@ impl<'b, 'p> App<'b, 'p> {
         };
         let Some(number) = self.list.selected() else { return };
         let node = self.view.as_ref().filter(|view| view.opened.number == number).map(|view| view.tree.selected());
-        let hunt = Hunt::Pattern {
-            pattern: pattern.clone(),
-            from: (number, node),
-            forward,
-            among: self.list.wanted.clone(),
-        };
+        let hunt =
+            Hunt::Pattern { pattern: pattern.clone(), from: (number, node), forward, among: self.list.wanted.clone() };
         let text = format!("searching {text}");
         self.seeker.begin(hunt);
         self.sought = 0;
@@ -627,10 +622,12 @@ impl<'b, 'p> App<'b, 'p> {
 
     fn key_in_prompt(&mut self, key: Key) {
         let Mode::Prompt(prompt) = &mut self.mode else { return };
-        let Some(answer) = prompt.press(key) else { return };
         let question = prompt.question;
-        self.mode = Mode::Usual;
-        let Some(text) = answer else { return };
+        let typed = prompt.press(key);
+        if typed != Typed::Goes {
+            self.mode = Mode::Usual;
+        }
+        let Typed::Answer(text) = typed else { return };
         match question {
             Question::GoTo => self.go_to(text.trim()),
             Question::Search if text.is_empty() => self.search(true),
@@ -685,10 +682,10 @@ impl<'b, 'p> App<'b, 'p> {
         if selected != self.wanted {
             self.wanted = selected;
             self.unreadable = None;
-            if selected.is_none() {
-                self.view = None;
+            match selected {
+                Some(number) => self.decoder.open(number),
+                None => self.view = None,
             }
-            selected.iter().for_each(|number| self.decoder.open(*number));
         }
         self.take(false);
         self.take_findings();

@@ -75,21 +75,21 @@ fn short(view: &View<'_>, index: u32) -> Vec<String> {
 /// A field and its bytes, where a node is one.
 fn field_of<'v, 'p>(view: &'v View<'p>, index: u32) -> Option<(&'p Field, &'v [u8])> {
     let node = view.opened.tree.nodes().get(index as usize)?;
-    let place = match node.what {
-        What::Value(place)
-        | What::Null(place)
-        | What::Scope(
-            Scope::Struct(place, _) | Scope::Array(place, ..) | Scope::Records(place, _) | Scope::Payload(place, _),
-        ) => place,
-        _ => return None,
+    let (What::Value(place)
+    | What::Null(place)
+    | What::Scope(
+        Scope::Struct(place, _) | Scope::Array(place, ..) | Scope::Records(place, _) | Scope::Payload(place, _),
+    )) = node.what
+    else {
+        return None;
     };
     Some((place.field()?, view.opened.tree.bytes(&view.opened.frame, node.span)))
 }
 
 /// All that is known, by name.
-fn facts(catalog: &Catalog, view: &View<'_>, index: u32, note: String) -> Vec<(&'static str, String)> {
+fn facts(catalog: &Catalog, view: &View<'_>, index: u32, about: String) -> Vec<(&'static str, String)> {
     let mut facts = vec![("path", view.opened.path(index).join(" / "))];
-    facts.push(("what", note));
+    facts.push(("what", about));
     let Some(node) = view.opened.tree.nodes().get(index as usize) else { return facts };
     let bytes = view.opened.tree.bytes(&view.opened.frame, node.span);
     let steps = match node.what {
@@ -135,7 +135,11 @@ fn schema(catalog: &Catalog, field: &Field) -> String {
         let Some(next) = fields.iter().find(|field| *field.name == *name) else { break };
         found = Some(next);
         fields = match next.fields.as_slice() {
-            [] => schema.common.iter().find(|shared| next.ty.struct_name() == Some(&*shared.name)).map_or(fields, |shared| &shared.fields),
+            [] => schema
+                .common
+                .iter()
+                .find(|shared| next.ty.struct_name() == Some(&*shared.name))
+                .map_or(fields, |shared| &shared.fields),
             _ => &next.fields,
         };
     }

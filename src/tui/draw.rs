@@ -60,7 +60,7 @@ impl App<'_, '_> {
             right = format!("{row}/{}", self.list.len());
         }
         if let Some(filter) = &self.filter {
-            right.push_str(&format!(" of {}  filter: {}", self.list.all, harmless(filter)));
+            right = format!("{right} of {}  filter: {}", self.list.all, harmless(filter));
         }
         right.push_str(if self.follow { "  following " } else { " " });
         let mut pen = Pen::new(buffer, area);

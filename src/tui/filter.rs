@@ -32,21 +32,24 @@ impl Filter {
     /// Reads words: names of APIs, `request`, `response`, `error`, `odd`, else text that must be in the row. `-` in front
     /// means not; quotes hold text with blanks together. No words: all messages.
     pub(super) fn parse(text: &str, catalog: &Catalog) -> Option<Self> {
-        let words: Vec<Word> = words(text).into_iter().map(|(is_wanted, word, is_quoted)| {
-            let lower = word.to_lowercase();
-            let what = match lower.as_str() {
-                _ if is_quoted => What::Text(lower),
-                "request" | "requests" => What::Side(Side::Request),
-                "response" | "responses" => What::Side(Side::Response),
-                "error" | "errors" => What::Error,
-                "odd" | "fault" | "faults" => What::Odd,
-                _ => match catalog.api_named(&word).filter(|_| word.parse::<u16>().is_err()) {
-                    Some(api) => What::Api(api.name.clone()),
-                    None => What::Text(lower),
-                },
-            };
-            Word { is_wanted, what }
-        }).collect();
+        let words: Vec<Word> = words(text)
+            .into_iter()
+            .map(|(is_wanted, word, is_quoted)| {
+                let lower = word.to_lowercase();
+                let what = match lower.as_str() {
+                    _ if is_quoted => What::Text(lower),
+                    "request" | "requests" => What::Side(Side::Request),
+                    "response" | "responses" => What::Side(Side::Response),
+                    "error" | "errors" => What::Error,
+                    "odd" | "fault" | "faults" => What::Odd,
+                    _ => match catalog.api_named(&word).filter(|_| word.parse::<u16>().is_err()) {
+                        Some(api) => What::Api(api.name.clone()),
+                        None => What::Text(lower),
+                    },
+                };
+                Word { is_wanted, what }
+            })
+            .collect();
         Some(Self { words }).filter(|filter| !filter.words.is_empty())
     }
 
@@ -73,16 +76,10 @@ fn words(text: &str) -> Vec<(bool, String, bool)> {
             Some(word) => (false, word),
             None => (true, rest),
         };
-        let (word, behind, is_quoted) = match word.strip_prefix('"') {
-            Some(quoted) => {
-                let (word, behind) = quoted.split_once('"').unwrap_or((quoted, ""));
-                (word, behind, true)
-            }
-            None => {
-                let (word, behind) = word.split_once(' ').unwrap_or((word, ""));
-                (word, behind, false)
-            }
-        };
+        let quoted = word.strip_prefix('"');
+        let is_quoted = quoted.is_some();
+        let word = quoted.unwrap_or(word);
+        let (word, behind) = word.split_once(if is_quoted { '"' } else { ' ' }).unwrap_or((word, ""));
         if !word.is_empty() {
             words.push((is_wanted, word.to_owned(), is_quoted));
         }
@@ -119,7 +116,9 @@ mod tests {
         let catalog = Catalog::builtin();
         let fetch = row("Fetch", Side::Response, "Orders[0]: 3 records", "NOT_LEADER_OR_FOLLOWER");
         let passes = |text: &str| Filter::parse(text, &catalog).is_none_or(|filter| filter.passes(&fetch));
-        for text in ["", "fetch", "FETCH orders", "response error", "-request", "-produce 10.0.0.2", "\"3 records\"", "app-1"] {
+        for text in
+            ["", "fetch", "FETCH orders", "response error", "-request", "-produce 10.0.0.2", "\"3 records\"", "app-1"]
+        {
             assert!(passes(text), "{text}");
         }
         for text in ["produce", "request", "fetch payments", "-fetch", "odd", "\"records 3\"", "FetchSnapshot"] {

@@ -14,12 +14,8 @@ pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Bu
     let lines = lines(keymap);
     let width = screen.width.min(84);
     let height = screen.height.saturating_sub(2).min(lines.len() as u16 + 2);
-    let area = Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 2,
-        width,
-        height,
-    };
+    let area =
+        Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 2, width, height };
     let inner = frame(area, " Keys (any other key closes) ", buffer, look);
     *top = (*top).min((lines.len() as u16).saturating_sub(inner.height));
     for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip((*top).into())) {

@@ -218,20 +218,25 @@ impl HexPane {
             let line = line.get(..grid.bytes as usize).unwrap_or(line);
             let mut pen = Pen::new(screen, Rect { y, height: 1, ..area });
             pen.put(&format!("{:0digits$x}  ", grid.first + u64::from(start), digits = grid.digits), look.faint());
-            let styles: Vec<Style> = (start..).zip(line).map(|(at, _)| {
-                let region = opened.node_at(self.buffer, at).map_or(Style::new(), |node| look.region(opened.region(node)));
-                let holds = |span: Option<Span>| span.is_some_and(|span| (span.start..span.end()).contains(&at));
-                match () {
-                    () if has_keys && at == self.cursor => region.patch(look.byte_cursor()),
-                    () if holds(span) => region.patch(look.bytes()),
-                    () if holds(around) => region.patch(look.bytes_around()),
-                    () => region,
-                }
-            }).collect();
+            let styles: Vec<Style> = (start..)
+                .zip(line)
+                .map(|(at, _)| {
+                    let region =
+                        opened.node_at(self.buffer, at).map_or(Style::new(), |node| look.region(opened.region(node)));
+                    let holds = |span: Option<Span>| span.is_some_and(|span| (span.start..span.end()).contains(&at));
+                    match () {
+                        () if has_keys && at == self.cursor => region.patch(look.byte_cursor()),
+                        () if holds(span) => region.patch(look.bytes()),
+                        () if holds(around) => region.patch(look.bytes_around()),
+                        () => region,
+                    }
+                })
+                .collect();
             for (at, (byte, style)) in line.iter().zip(&styles).enumerate() {
                 pen.put(&format!("{byte:02x}"), *style);
                 // The gap belongs to both bytes when they belong together.
-                let next = styles.get(at + 1).filter(|next| next.bg == style.bg && next.add_modifier == style.add_modifier);
+                let next =
+                    styles.get(at + 1).filter(|next| next.bg == style.bg && next.add_modifier == style.add_modifier);
                 let gap = if (at + 1) % 8 == 0 { "  " } else { " " };
                 pen.put(gap, next.map_or(Style::new(), |_| Style { fg: None, ..*style }));
             }

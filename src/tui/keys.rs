@@ -215,8 +215,8 @@ impl Keymap {
             return Err(KeysError::NoAction { name: name.clone() });
         }
         for entry in ACTIONS {
-            let changed = changes.iter().find(|(name, _)| name == entry.name).map(|(_, keys)| keys);
-            let texts: Vec<&str> = match changed {
+            let instead = changes.iter().find(|(name, _)| name == entry.name).map(|(_, keys)| keys);
+            let texts: Vec<&str> = match instead {
                 Some(keys) => keys.iter().map(String::as_str).collect(),
                 None => entry.keys.to_vec(),
             };

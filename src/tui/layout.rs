@@ -196,8 +196,13 @@ mod tests {
     /// Whatever the size, nothing lies outside of the screen or over another thing.
     #[test]
     fn areas_do_not_overlap() {
-        let arrangements =
-            [None, Some(Arrangement::Beside), Some(Arrangement::Stacked), Some(Arrangement::Shared), Some(Arrangement::Alone)];
+        let arrangements = [
+            None,
+            Some(Arrangement::Beside),
+            Some(Arrangement::Stacked),
+            Some(Arrangement::Shared),
+            Some(Arrangement::Alone),
+        ];
         for (width, height) in [(0, 0), (1, 1), (20, 4), (40, 12), (80, 24), (120, 40), (200, 60), (400, 9)] {
             for arrangement in arrangements {
                 for (list, tree, detail) in [(333, None, false), (999, Some(999), true), (0, Some(0), true)] {

@@ -39,7 +39,8 @@ impl<'p> Opened<'p> {
         dissect(&message.reading, message.frame, &mut tree);
         let mut leaves = vec![Vec::new(); tree.buffers().len() + 1];
         for (index, node) in tree.nodes().iter().enumerate() {
-            if let Some(leaves) = leaves.get_mut(node.span.buffer as usize).filter(|_| node.is_leaf() && node.span.len > 0)
+            if let Some(leaves) =
+                leaves.get_mut(node.span.buffer as usize).filter(|_| node.is_leaf() && node.span.len > 0)
             {
                 leaves.push(index as u32);
             }
@@ -162,8 +163,7 @@ impl<'p> Opened<'p> {
                 What::Scope(Scope::Frame | Scope::Message) => return Region::Frame,
                 What::Scope(Scope::Header(..)) => return Region::Header,
                 What::Scope(Scope::Body(_)) => return body,
-                What::Scope(Scope::Batch(..)) => return Region::RecordBatch,
-                What::Scope(Scope::Inflated(_)) => return Region::RecordBatch,
+                What::Scope(Scope::Batch(..) | Scope::Inflated(_)) => return Region::RecordBatch,
                 What::Scope(Scope::Struct(place, of)) if is_record(&of.name, place) => return Region::Record,
                 What::Scope(Scope::Struct(place, _) | Scope::Array(place, ..) | Scope::Payload(place, _))
                 | What::Value(place)

@@ -13,6 +13,17 @@ pub(super) struct Prompt {
     cursor: usize,
 }
 
+/// What a key has led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// The line goes on.
+    Goes,
+    /// The line is done.
+    Answer(String),
+    /// The question is dropped.
+    Dropped,
+}
+
 /// What a line of text is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
@@ -49,15 +60,15 @@ impl Prompt {
         self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 
-    /// Takes a key. The answer, when it is given: the text, or nothing where the question is dropped.
-    pub(super) fn press(&mut self, key: Key) -> Option<Option<String>> {
+    /// Takes a key.
+    pub(super) fn press(&mut self, key: Key) -> Typed {
         let (code, is_ctrl) = key.code();
         let before = self.parts().0.chars().next_back().map_or(0, char::len_utf8);
         let behind = self.parts().1.chars().next().map_or(0, char::len_utf8);
         match code {
-            KeyCode::Enter => return Some(Some(std::mem::take(&mut self.text))),
-            KeyCode::Esc => return Some(None),
-            KeyCode::Char('c') if is_ctrl => return Some(None),
+            KeyCode::Enter => return Typed::Answer(std::mem::take(&mut self.text)),
+            KeyCode::Esc => return Typed::Dropped,
+            KeyCode::Char('c') if is_ctrl => return Typed::Dropped,
             KeyCode::Char('u') if is_ctrl => {
                 self.text.drain(..self.cursor);
                 self.cursor = 0;
@@ -75,7 +86,7 @@ impl Prompt {
                 self.cursor += letter.len_utf8();
             }
             // Going back behind the beginning drops the question.
-            KeyCode::Backspace if self.text.is_empty() => return Some(None),
+            KeyCode::Backspace if self.text.is_empty() => return Typed::Dropped,
             KeyCode::Backspace => {
                 self.cursor -= before;
                 self.text.drain(self.cursor..self.cursor + before);
@@ -87,7 +98,7 @@ impl Prompt {
             KeyCode::End => self.cursor = self.text.len(),
             _ => {}
         }
-        None
+        Typed::Goes
     }
 }
 
@@ -99,11 +110,11 @@ mod tests {
     fn lines_are_edited() {
         let mut prompt = Prompt::new(Question::GoTo, "");
         for key in ["a", "ä", "left", "b", "home", "x", "end", "space", "c", "backspace"] {
-            assert_eq!(prompt.press(Key::parse(key).unwrap()), None);
+            assert_eq!(prompt.press(Key::parse(key).unwrap()), Typed::Goes);
         }
         assert_eq!(prompt.parts(), ("xabä ", ""));
-        assert_eq!(prompt.press(Key::parse("ctrl-w").unwrap()), None);
-        assert_eq!(prompt.press(Key::parse("enter").unwrap()), Some(Some(String::new())));
-        assert_eq!(prompt.press(Key::parse("backspace").unwrap()), Some(None));
+        assert_eq!(prompt.press(Key::parse("ctrl-w").unwrap()), Typed::Goes);
+        assert_eq!(prompt.press(Key::parse("enter").unwrap()), Typed::Answer(String::new()));
+        assert_eq!(prompt.press(Key::parse("backspace").unwrap()), Typed::Dropped);
     }
 }

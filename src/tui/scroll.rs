@@ -51,7 +51,8 @@ impl Scroll {
     pub(super) fn wheel(&mut self, down: bool, rows: u64, len: u64, height: u64) {
         let most = len.saturating_sub(height);
         self.top = if down { (self.top + rows).min(most) } else { self.top.saturating_sub(rows) };
-        self.cursor = self.cursor.clamp(self.top, (self.top + height.max(1) - 1).min(len.saturating_sub(1)).max(self.top));
+        self.cursor =
+            self.cursor.clamp(self.top, (self.top + height.max(1) - 1).min(len.saturating_sub(1)).max(self.top));
     }
 
     /// Makes the cursor be shown, and no room be wasted behind the end.

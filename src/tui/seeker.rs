@@ -63,11 +63,7 @@ pub(super) struct Scout<'b, 'p> {
 }
 
 /// Both ends.
-pub(super) fn seeker<'b, 'p>(
-    book: &'b Book<'p>,
-    opening: Opening<'p>,
-    show_secrets: bool,
-) -> (Seeker, Scout<'b, 'p>) {
+pub(super) fn seeker<'b, 'p>(book: &'b Book<'p>, opening: Opening<'p>, show_secrets: bool) -> (Seeker, Scout<'b, 'p>) {
     let (hunt, hunts) = channel();
     let (finding, findings) = channel();
     let seeker = Seeker { hunts: hunt, findings, current: None, number: 0 };
@@ -88,7 +84,9 @@ impl Seeker {
     /// Stops. Whether there was something to stop.
     pub(super) fn cancel(&mut self) -> bool {
         let current = self.current.take();
-        current.iter().for_each(|cancelled| cancelled.store(true, Ordering::Relaxed));
+        if let Some(cancelled) = &current {
+            cancelled.store(true, Ordering::Relaxed);
+        }
         current.is_some()
     }
 
@@ -127,7 +125,9 @@ impl<'p> Scout<'_, 'p> {
         while let Ok((hunt, cancelled, number)) = self.hunts.recv() {
             let tell = |finding| self.findings.send((number, finding)).is_ok() && !cancelled.load(Ordering::Relaxed);
             match hunt {
-                Hunt::Pattern { pattern, from, forward, among } => self.search(&pattern, from, forward, among, &tell),
+                Hunt::Pattern { pattern, from, forward, among } => {
+                    self.search(&pattern, from, forward, among.as_deref(), &tell);
+                }
                 Hunt::Filter(filter) => self.filter(&filter, &mut maker, &tell),
             }
         }
@@ -138,21 +138,22 @@ impl<'p> Scout<'_, 'p> {
         pattern: &Pattern,
         from: (u64, Option<u32>),
         forward: bool,
-        among: Option<Vec<u64>>,
+        among: Option<&[u64]>,
         tell: &dyn Fn(Finding) -> bool,
     ) {
         let all = self.book.len();
-        let rows = among.as_ref().map_or(all, |among| among.len() as u64);
-        let number = |row: u64| match &among {
+        let rows = among.map_or(all, |among| among.len() as u64);
+        let number = |row: u64| match among {
             Some(among) => among.get(row as usize).copied(),
             None => Some(row + 1),
         };
-        let first = among.as_ref().map_or(from.0 - 1, |among| among.partition_point(|number| *number < from.0) as u64);
+        let first = among.map_or(from.0 - 1, |among| among.partition_point(|number| *number < from.0) as u64);
         let mut room = Room::default();
         let mut since = Instant::now();
         for step in 0..=rows {
             // Around the end and back to the beginning of the message that it began with.
-            let row = if forward { (first + step) % rows.max(1) } else { (first + rows - step % rows.max(1)) % rows.max(1) };
+            let row =
+                if forward { (first + step) % rows.max(1) } else { (first + rows - step % rows.max(1)) % rows.max(1) };
             let Some(number) = number(row) else { break };
             let Ok(message) = self.book.message(number, &mut room) else { continue };
             let opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());

@@ -73,7 +73,7 @@ fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()>
     loop {
         terminal.draw(|frame| app.draw(frame))?;
         let is_moving = app.is_waiting() || app.seeker.is_busy() || app.taking.taker.is_busy() || !app.status.finished;
-        let mut wait = if is_moving { TICK } else { Duration::from_secs(3600) };
+        let mut wait = if is_moving { TICK } else { Duration::from_hours(1) };
         // Keys that have come together are shown together.
         while event::poll(wait)? {
             match event::read()? {

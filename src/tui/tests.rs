@@ -45,7 +45,7 @@ impl Stage<'_, '_> {
             if !self.app.is_waiting() && !self.app.seeker.is_busy() && !self.app.taking.taker.is_busy() {
                 break;
             }
-            assert!(since.elapsed() < Duration::from_secs(60), "the screen never comes to rest");
+            assert!(since.elapsed() < Duration::from_mins(1), "the screen never comes to rest");
         }
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
     }
@@ -134,7 +134,9 @@ fn render(screen: &Buffer) -> String {
     let mut out = format!("{text}-- styles\n{letters}");
     for (at, style) in styles.iter().enumerate().skip(1) {
         let letter = char::from(b'a' + (at - 1) as u8);
-        let colour = |colour: Option<ratatui::style::Color>| colour.map_or_else(|| "-".to_owned(), |colour| format!("{colour:?}"));
+        let colour = |colour: Option<ratatui::style::Color>| {
+            colour.map_or_else(|| "-".to_owned(), |colour| format!("{colour:?}"))
+        };
         writeln!(out, "{letter}: {} on {} {:?}", colour(style.fg), colour(style.bg), style.add_modifier).unwrap();
     }
     out
@@ -219,7 +221,13 @@ fn screens_are_as_expected() {
             let line = played.lines().zip(text.lines()).position(|(new, old)| new != old);
             let at = line.unwrap_or_default();
             let of = |text: &str| text.lines().nth(at).unwrap_or_default().to_owned();
-            wrong.push(format!("{} line {}:\n  is       {}\n  expected {}", path.display(), at + 1, of(&played), of(&text)));
+            wrong.push(format!(
+                "{} line {}:\n  is       {}\n  expected {}",
+                path.display(),
+                at + 1,
+                of(&played),
+                of(&text)
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

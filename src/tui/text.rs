@@ -41,7 +41,8 @@ impl<'b> Pen<'b> {
             return;
         }
         // Most of a long text is never looked at.
-        let seen = text.char_indices().nth(usize::from(room) + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
+        let seen =
+            text.char_indices().nth(usize::from(room) + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
         let is_cut = seen.len() < text.len() || seen.width() > usize::from(room);
         let width = usize::from(if is_cut { room - 1 } else { room });
         let (x, y) = self.buffer.set_stringn(self.x, self.area.y, seen, width, style);

@@ -89,34 +89,27 @@ impl Look {
     /// Bytes and names of a region: the colours of the reference pages.
     pub(super) fn region(self, region: Region) -> Style {
         let (dark, light) = match region {
-            Region::Frame => (
-                Shade(Color::Magenta, 176, [0xd1, 0x8c, 0xd6]),
-                Shade(Color::Magenta, 90, [0x86, 0x22, 0x8c]),
-            ),
-            Region::Header => (
-                Shade(Color::LightBlue, 111, [0x82, 0xaa, 0xff]),
-                Shade(Color::Blue, 26, [0x1b, 0x55, 0xc4]),
-            ),
-            Region::RequestBody => (
-                Shade(Color::Green, 114, [0x8b, 0xc9, 0x7a]),
-                Shade(Color::Green, 28, [0x1d, 0x73, 0x2a]),
-            ),
-            Region::RecordBatch => (
-                Shade(Color::Yellow, 179, [0xd9, 0xa8, 0x5c]),
-                Shade(Color::Yellow, 130, [0x96, 0x5a, 0x06]),
-            ),
-            Region::Record => (
-                Shade(Color::LightYellow, 229, [0xf3, 0xe3, 0x8e]),
-                Shade(Color::Red, 94, [0x7a, 0x62, 0x00]),
-            ),
-            Region::ResponseBody => (
-                Shade(Color::Cyan, 80, [0x5f, 0xc8, 0xcf]),
-                Shade(Color::Cyan, 30, [0x0b, 0x6f, 0x78]),
-            ),
-            Region::TaggedFields => (
-                Shade(Color::LightRed, 210, [0xf0, 0x93, 0x8a]),
-                Shade(Color::LightRed, 160, [0xc0, 0x35, 0x2b]),
-            ),
+            Region::Frame => {
+                (Shade(Color::Magenta, 176, [0xd1, 0x8c, 0xd6]), Shade(Color::Magenta, 90, [0x86, 0x22, 0x8c]))
+            }
+            Region::Header => {
+                (Shade(Color::LightBlue, 111, [0x82, 0xaa, 0xff]), Shade(Color::Blue, 26, [0x1b, 0x55, 0xc4]))
+            }
+            Region::RequestBody => {
+                (Shade(Color::Green, 114, [0x8b, 0xc9, 0x7a]), Shade(Color::Green, 28, [0x1d, 0x73, 0x2a]))
+            }
+            Region::RecordBatch => {
+                (Shade(Color::Yellow, 179, [0xd9, 0xa8, 0x5c]), Shade(Color::Yellow, 130, [0x96, 0x5a, 0x06]))
+            }
+            Region::Record => {
+                (Shade(Color::LightYellow, 229, [0xf3, 0xe3, 0x8e]), Shade(Color::Red, 94, [0x7a, 0x62, 0x00]))
+            }
+            Region::ResponseBody => {
+                (Shade(Color::Cyan, 80, [0x5f, 0xc8, 0xcf]), Shade(Color::Cyan, 30, [0x0b, 0x6f, 0x78]))
+            }
+            Region::TaggedFields => {
+                (Shade(Color::LightRed, 210, [0xf0, 0x93, 0x8a]), Shade(Color::LightRed, 160, [0xc0, 0x35, 0x2b]))
+            }
         };
         self.shaded(dark, light)
     }
@@ -157,13 +150,16 @@ impl Look {
         if has_keys {
             return match self.depth {
                 Depth::None | Depth::Sixteen => Style::new().add_modifier(Modifier::REVERSED),
-                _ => self.ground(Shade(Color::Blue, 24, [0x1f, 0x4e, 0x79]), Shade(Color::Cyan, 153, [0xbb, 0xd9, 0xf7])),
+                _ => {
+                    self.ground(Shade(Color::Blue, 24, [0x1f, 0x4e, 0x79]), Shade(Color::Cyan, 153, [0xbb, 0xd9, 0xf7]))
+                }
             }
             .add_modifier(Modifier::BOLD);
         }
         match self.depth {
             Depth::None | Depth::Sixteen => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-            _ => self.ground(Shade(Color::DarkGray, 238, [0x3a, 0x41, 0x4b]), Shade(Color::Gray, 253, [0xe0, 0xe4, 0xe8])),
+            _ => self
+                .ground(Shade(Color::DarkGray, 238, [0x3a, 0x41, 0x4b]), Shade(Color::Gray, 253, [0xe0, 0xe4, 0xe8])),
         }
     }
 
@@ -171,7 +167,9 @@ impl Look {
     pub(super) fn partner(self) -> Style {
         match self.depth {
             Depth::None | Depth::Sixteen => Style::new().add_modifier(Modifier::BOLD),
-            _ => self.ground(Shade(Color::Black, 236, [0x2b, 0x30, 0x38]), Shade(Color::White, 254, [0xec, 0xee, 0xf1])),
+            _ => {
+                self.ground(Shade(Color::Black, 236, [0x2b, 0x30, 0x38]), Shade(Color::White, 254, [0xec, 0xee, 0xf1]))
+            }
         }
     }
 
@@ -189,7 +187,9 @@ impl Look {
     pub(super) fn bytes_around(self) -> Style {
         match self.depth {
             Depth::None | Depth::Sixteen => Style::new().add_modifier(Modifier::UNDERLINED),
-            _ => self.ground(Shade(Color::Black, 236, [0x2b, 0x30, 0x38]), Shade(Color::White, 254, [0xec, 0xee, 0xf1])),
+            _ => {
+                self.ground(Shade(Color::Black, 236, [0x2b, 0x30, 0x38]), Shade(Color::White, 254, [0xec, 0xee, 0xf1]))
+            }
         }
     }
 
@@ -214,6 +214,7 @@ impl Look {
     }
 
     /// Names of columns, titles of panes.
+    #[allow(clippy::unused_self, reason = "all styles are asked for in one way")]
     pub(super) fn heading(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }

@@ -46,7 +46,8 @@ impl TreePane {
         }
         for index in 0..opened.tree.faults().len() {
             let nodes = opened.tree.nodes().iter();
-            let fault = nodes.enumerate().find(|(_, node)| matches!(node.what, What::Fault(at) if at as usize == index));
+            let fault =
+                nodes.enumerate().find(|(_, node)| matches!(node.what, What::Fault(at) if at as usize == index));
             if let Some((at, _)) = fault.filter(|_| index < 3) {
                 pane.reveal(opened, at as u32);
             }
@@ -147,7 +148,8 @@ impl TreePane {
             rows.push(at);
             at += if self.unfolded.contains(&at) { 1 } else { 1 + descendants(opened, at) };
         }
-        self.shown.splice(row + 1..row + 1, rows);
+        let behind = row + 1;
+        self.shown.splice(behind..behind, rows);
     }
 
     fn fold(&mut self, opened: &Opened<'_>, index: u32) {

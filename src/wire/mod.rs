@@ -156,6 +156,20 @@ pub fn varlong(input: Bytes<'_>) -> Parsed<'_, i64> {
     Ok((rest, (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()))
 }
 
+/// An unsigned variable-length integer of at most 10 bytes, as in Protocol Buffers. Bits past the 64th are dropped, as
+/// there.
+#[inline]
+pub fn uvarlong(input: Bytes<'_>) -> Parsed<'_, u64> {
+    varint_bytes(input, 10)
+}
+
+/// Eight bytes of a number, least significant first, as in Protocol Buffers.
+#[inline]
+pub fn fixed64(input: Bytes<'_>) -> Parsed<'_, u64> {
+    let (rest, bytes) = array(input)?;
+    Ok((rest, u64::from_le_bytes(bytes)))
+}
+
 fn varint_bytes(input: Bytes<'_>, limit: u8) -> Parsed<'_, u64> {
     let mut value = 0u64;
     for (index, &byte) in input.as_slice().iter().take(usize::from(limit)).enumerate() {
@@ -192,6 +206,17 @@ pub fn length32(input: Bytes<'_>) -> Parsed<'_, Length> {
 pub fn length_compact(input: Bytes<'_>) -> Parsed<'_, Length> {
     let (rest, plus_one) = uvarint(input)?;
     Ok((rest, plus_one.checked_sub(1)))
+}
+
+/// A length as a uvarint of at most 10 bytes, as in Protocol Buffers, which have no null.
+#[inline]
+pub fn length_plain(input: Bytes<'_>) -> Parsed<'_, Length> {
+    let (rest, length) = uvarlong(input)?;
+    if let Ok(length) = u32::try_from(length) {
+        return Ok((rest, Some(length)));
+    }
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    failed(input, WireErrorKind::LengthTooLarge { length, available: rest.len() as u32 })
 }
 
 #[inline]

@@ -47,22 +47,27 @@ fn a_topic_id_is_told_by_name_as_soon_as_the_capture_has_told_it() {
         for line in &log {
             objects(line, &mut logged);
         }
-        let mut names: BTreeMap<&str, &str> =
-            logged.into_iter().map(topic).filter_map(|(id, name)| Some((id?, name?))).collect();
-        names.insert(CLUSTER_METADATA.0, CLUSTER_METADATA.1);
+        let pairs = logged.into_iter().map(topic).filter_map(|(id, name)| Some((id?.to_owned(), name?.to_owned())));
+        let mut names: BTreeMap<String, String> = pairs.collect();
+        names.insert(CLUSTER_METADATA.0.to_owned(), CLUSTER_METADATA.1.to_owned());
         let mut told: BTreeSet<String> = BTreeSet::from([CLUSTER_METADATA.0.to_owned()]);
         for message in export(&capture) {
             let mut found = Vec::new();
             objects(message.at("body"), &mut found);
-            // Records tell names, too (TopicRecord), but names are learnt from messages alone.
             let mut plain = Vec::new();
             message_objects(message.at("body"), &mut plain);
             let pairs = plain.iter().map(|object| topic(object)).filter(|(_, name)| name.is_some());
             told.extend(pairs.filter_map(|(id, _)| id).map(str::to_owned));
+            // Of records, those of the metadata log teach: TopicRecord has `name`, values of other topics `topicName`.
+            let records = found.iter().filter(|object| *object.at("name") != Json::Null).map(|object| topic(object));
+            for (id, name) in records.filter_map(|(id, name)| Some((id?, name?))) {
+                told.insert(id.to_owned());
+                names.entry(id.to_owned()).or_insert_with(|| name.to_owned());
+            }
             for object in found {
                 let beside = object.at("_topicId").text();
                 let expected = match topic(object) {
-                    (Some(id), None) if told.contains(id) => names.get(id).copied(),
+                    (Some(id), None) if told.contains(id) => names.get(id).map(String::as_str),
                     _ => None,
                 };
                 resolved += usize::from(expected.is_some());

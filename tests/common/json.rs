@@ -10,6 +10,8 @@ pub(crate) enum Json {
     Null,
     Bool(bool),
     Int(i64),
+    /// An integer that no `i64` holds.
+    Big(u64),
     Float(f64),
     String(String),
     Array(Vec<Json>),
@@ -81,8 +83,8 @@ impl<'de> Visitor<'de> for JsonVisitor {
         Ok(Json::Int(number))
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Json, E> {
-        number.try_into().map(Json::Int).map_err(E::custom)
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(number.try_into().map_or(Json::Big(number), Json::Int))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Json, E> {

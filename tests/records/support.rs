@@ -52,9 +52,15 @@ pub(crate) fn reading(catalog: &Catalog, key: ApiKey, side: Side, version: i16) 
 
 /// A Fetch response v4 of one partition, with bytes in the place of its records.
 pub(crate) fn fetched<'c>(catalog: &'c Catalog, records: &[u8]) -> (Reading<'c>, Vec<u8>) {
+    fetched_from(catalog, "", records)
+}
+
+/// The same from a topic.
+pub(crate) fn fetched_from<'c>(catalog: &'c Catalog, topic: &str, records: &[u8]) -> (Reading<'c>, Vec<u8>) {
     let (key, side, version) = (ApiKey::FETCH, Side::Response, 4);
     let plan = catalog.api_plan(key, side, version).unwrap();
     let mut body = encode::minimal(plan);
+    *body.at_mut(plan, "responses[0].topic").unwrap() = Datum::text(topic);
     *body.at_mut(plan, "responses[0].partitions[0].records").unwrap() = Datum::Records(Some(records.to_vec()));
     let frame = encode::frame(catalog, key, side, version, &Header::default(), &body).unwrap();
     (reading(catalog, key, side, version), frame)
@@ -90,7 +96,7 @@ pub(crate) fn tree<'c>(catalog: &'c Catalog, reading: &Reading<'c>, frame: &[u8]
 
 /// The leaves of each buffer tile it, nodes lie inside of their parents, and every inflated buffer has a node that names
 /// it, directly behind that of its compressed bytes.
-fn check(tree: &Tree<'_>, frame: &[u8]) {
+pub(crate) fn check(tree: &Tree<'_>, frame: &[u8]) {
     let nodes = tree.nodes();
     let lengths: Vec<usize> = std::iter::once(frame.len()).chain(tree.buffers().iter().map(Vec::len)).collect();
     let mut ends = vec![0; lengths.len()];

@@ -6,7 +6,7 @@ use super::{BatchFacts, Layout};
 use crate::dissect::nested::ValueSchema;
 use crate::dissect::walk::{Halt, Step, Walk};
 use crate::dissect::{Codec, FaultKind, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Struct, TopicFormat, Type};
+use crate::protocol::{Element, Field, Plan, Struct, Type};
 use crate::wire::{self, Bytes, WireErrorKind};
 
 /// The parts of a record of format 2.
@@ -85,7 +85,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if facts.codec() == Codec::NONE {
             return self.record_list(input, list);
         }
-        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+        self.inflated(input, facts.compression(), opening, |walk, inside| {
             if walk.record_list(inside, list).is_err() {
                 walk.rest(inside, Part::Undecoded);
             }
@@ -179,11 +179,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         self.sized(input, key_length, key, |walk, bytes, at| {
             schema = walk.record_key(key, bytes, at, facts.is_control(), list.opening);
         })?;
-        if let Some(TopicFormat::Metadata(module)) = self.context.topic
-            && !facts.is_control()
-        {
-            // Its records have no keys.
-            schema = ValueSchema::Metadata(module);
+        if !facts.is_control() {
+            schema = self.context.value_schema(schema);
         }
         self.sized(input, value_length, value, |walk, bytes, at| {
             walk.record_value(value, bytes, at, schema, list.opening);

@@ -1,5 +1,6 @@
 //! What is known of a batch before its fields are walked.
 
+use super::Compression;
 use super::chain::{ATTRIBUTES, MAGIC, Next, PREFIX, next, number};
 use crate::dissect::Codec;
 use crate::wire::Bytes;
@@ -80,6 +81,10 @@ impl BatchFacts {
     /// The codec.
     pub fn codec(self) -> Codec {
         Codec::of(self.attributes)
+    }
+
+    pub(super) fn compression(self) -> Compression {
+        Compression { codec: self.codec(), magic: self.magic }
     }
 
     /// Whether timestamps are those of the broker.

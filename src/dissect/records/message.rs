@@ -3,8 +3,11 @@
 use super::chain::{MAGIC, Next, PREFIX, next, number};
 use super::facts::checksum;
 use super::{BatchFacts, Layout};
+use crate::dissect::nested::ValueSchema;
+use crate::dissect::primitive::primitive;
 use crate::dissect::walk::{Halt, Step, Walk};
-use crate::dissect::{Codec, FaultKind, Nesting, Opening, Part, Place, Scope, Visitor};
+use crate::dissect::{Codec, FaultKind, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
+use crate::protocol::Field;
 use crate::wire::{Bytes, WireErrorKind};
 
 /// What the message around a compressed set says of those in it.
@@ -72,16 +75,34 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if !is_compressed || nesting == Nesting::Inner {
             self.visitor.enter(Scope::OneRecord, input.offset());
             self.visitor.record(facts.base_offset, facts.base_timestamp);
-            let step = self
-                .value(input, layout.plan, Place::Field(key), true)
-                .and_then(|()| self.value(input, layout.plan, Place::Field(value), true));
+            let step = self.one_record(input, key, value, opening);
             self.visitor.leave(Scope::OneRecord, input.offset());
             return step;
         }
         self.value(input, layout.plan, Place::Field(key), true)?;
-        self.inflated(input, Part::Compressed(facts.codec()), facts, opening, |walk, inside| {
+        self.inflated(input, facts.compression(), opening, |walk, inside| {
             walk.inner_messages(inside, layout, facts, opening);
         })
+    }
+
+    /// Key and value of a message that is not compressed.
+    fn one_record(&mut self, input: &mut Bytes<'_>, key: &'p Field, value: &'p Field, opening: Opening<'p>) -> Step {
+        let mut schema = ValueSchema::Unknown;
+        self.bytes(input, key, |walk, bytes, at| schema = walk.record_key(key, bytes, at, false, opening))?;
+        let schema = self.context.value_schema(schema);
+        self.bytes(input, value, |walk, bytes, at| walk.record_value(value, bytes, at, schema, opening))
+    }
+
+    /// Bytes with their length in front, which `tell` tells, unless they are null.
+    fn bytes(&mut self, input: &mut Bytes<'_>, field: &'p Field, tell: impl FnOnce(&mut Self, &[u8], Span)) -> Step {
+        let (start, place) = (input.offset(), Place::Field(field));
+        let value = self.read(input, |bytes| primitive(field.ty, bytes), place)?;
+        let at = self.span(start, *input);
+        match value {
+            Value::Bytes(Some(bytes)) => tell(self, bytes, at),
+            _ => self.visitor.value(place, value, at),
+        }
+        Ok(())
     }
 
     /// The messages of a compressed set. In format 1 their offsets count from the beginning of the set, and the offset

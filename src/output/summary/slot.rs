@@ -135,7 +135,7 @@ impl Slot {
             Value::String(text) => text.is_none_or(<[u8]>::is_empty),
             Value::Uuid(bytes) => *bytes == [0; 16],
             Value::Bytes(_) | Value::Records(_) | Value::NullStruct => true,
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
+            Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Float(_) => false,
         };
         if has_nothing_to_say {
             return;
@@ -248,6 +248,7 @@ fn write_value(out: &mut String, plan: &SlotPlan, value: &Value<'_>, names: Name
         (Value::Int(number), Format::Milliseconds) => units::milliseconds(out, *number),
         (Value::Int(number), Format::Time) => units::time(out, *number),
         (Value::Int(number), _) => out.push_str(itoa::Buffer::new().format(*number)),
+        (Value::Uint(number), _) => out.push_str(itoa::Buffer::new().format(*number)),
         (Value::Bool(flag), _) => match name(i64::from(*flag)) {
             Some(name) => out.push_str(name),
             None => out.push_str(if *flag { "true" } else { "false" }),

@@ -164,7 +164,8 @@ fn everything(catalog: &Catalog) -> Subject {
         let schema = catalog.schema(name)?.within(versions);
         Some(Schema { latest_unstable: unstable, ..schema })
     };
-    let messages = catalog.names().filter_map(current).filter(|schema| schema.valid != Versions::NONE).collect();
+    let names = catalog.names().filter(|name| Catalog::has_schema_file(name));
+    let messages = names.filter_map(current).filter(|schema| schema.valid != Versions::NONE).collect();
     let label = format!("Kafka {}", catalog.releases().names.first().map(String::as_str).unwrap_or_default());
     Subject { word: label.clone(), label, version: None, messages, is_set: true, is_known: true }
 }
