@@ -60,7 +60,8 @@ pub enum ConfigError {
 /// Names and what they stand for.
 type Choices<T> = [(&'static str, T)];
 
-const THEMES: &Choices<Option<Ground>> = &[("auto", None), ("dark", Some(Ground::Dark)), ("light", Some(Ground::Light))];
+const THEMES: &Choices<Option<Ground>> =
+    &[("auto", None), ("dark", Some(Ground::Dark)), ("light", Some(Ground::Light))];
 const COLOURS: &Choices<Option<Depth>> = &[
     ("auto", None),
     ("none", Some(Depth::None)),
@@ -77,12 +78,8 @@ const LAYOUTS: &Choices<Option<Arrangement>> = &[
     ("shared", Some(Arrangement::Shared)),
     ("alone", Some(Arrangement::Alone)),
 ];
-const HEX_WIDTHS: &Choices<HexWidth> = &[
-    ("auto", HexWidth::Fitting),
-    ("8", HexWidth::Fixed(8)),
-    ("16", HexWidth::Fixed(16)),
-    ("32", HexWidth::Fixed(32)),
-];
+const HEX_WIDTHS: &Choices<HexWidth> =
+    &[("auto", HexWidth::Fitting), ("8", HexWidth::Fixed(8)), ("16", HexWidth::Fixed(16)), ("32", HexWidth::Fixed(32))];
 const SWITCHES: &Choices<bool> = &[("true", true), ("false", false)];
 
 const SECTIONS: [&str; 2] = ["keys", "screen"];
@@ -170,7 +167,13 @@ impl Reader<'_> {
     }
 
     /// A name that must be one of these.
-    fn known(self, kind: &str, name: &str, at: Range<usize>, names: &[&'static str]) -> Result<&'static str, ConfigError> {
+    fn known(
+        self,
+        kind: &str,
+        name: &str,
+        at: Range<usize>,
+        names: &[&'static str],
+    ) -> Result<&'static str, ConfigError> {
         names.iter().find(|known| **known == name).copied().ok_or_else(|| {
             let hint = match did_you_mean(name, names.iter().copied()) {
                 hint if hint.is_empty() => format!("; there are {}", names.join(", ")),
@@ -191,7 +194,8 @@ impl Reader<'_> {
         let found = choices.iter().find(|(choice, _)| *choice == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let all: Vec<String> = choices.iter().map(|(choice, _)| format!("\"{choice}\"")).collect();
-            let (last, first) = all.split_last().map(|(last, first)| (last.as_str(), first.join(", "))).unwrap_or_default();
+            let (last, first) =
+                all.split_last().map(|(last, first)| (last.as_str(), first.join(", "))).unwrap_or_default();
             let given = if text.is_empty() { String::new() } else { format!(", not {text:?}") };
             self.wrong(value.span(), format!("{name} is {first} or {last}{given}"))
         })

@@ -304,7 +304,9 @@ mod tests {
 
     #[test]
     fn changes_are_checked() {
-        let change = |name: &str, key: &str| Keymap::new(&[(name.to_owned(), vec![key.to_owned()])]).map(|_| ()).map_err(|error| error.to_string());
+        let change = |name: &str, key: &str| {
+            Keymap::new(&[(name.to_owned(), vec![key.to_owned()])]).map(|_| ()).map_err(|error| error.to_string())
+        };
         assert_eq!(change("quit", "x"), Ok(()));
         assert!(change("quit", "j").unwrap_err().contains("bound twice"));
         assert!(change("quit", "g").unwrap_err().contains("begins \"gg\", for first"));

@@ -354,8 +354,7 @@ impl Columns {
             version: shown.width(Column::Version, widths.version),
             correlation: shown.width(Column::Correlation, widths.correlation),
         };
-        let mut columns =
-            Self { widths, size: shown.width(Column::Size, 6), latency: shown.width(Column::Latency, 8) };
+        let mut columns = Self { widths, size: shown.width(Column::Size, 6), latency: shown.width(Column::Latency, 8) };
         let least = width.saturating_sub(SUMMARY);
         let is_too_wide = |columns: &Self| columns.total() > least;
         widths.client = widths.client.min(21);

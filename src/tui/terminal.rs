@@ -60,7 +60,13 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
         scope.spawn(move || porter.run());
         // Restores the terminal in a panic, before the panic is told.
         let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
-        let mut app = App::new(book, screen.opening, screen.name.clone(), (decoder, seeker, taker), (config.keymap.clone(), look));
+        let mut app = App::new(
+            book,
+            screen.opening,
+            screen.name.clone(),
+            (decoder, seeker, taker),
+            (config.keymap.clone(), look),
+        );
         app.configure(config);
         let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, &mut app));
         let restored = restore();

@@ -57,13 +57,13 @@ fn all_can_be_set() {
 #[test]
 fn errors_say_where_and_what_would_be_right() {
     for (text, expected) in [
-        ("[screen]\nthem = \"dark\"", "config.toml:2: no setting of the screen is called \"them\"; did you mean theme?"),
+        (
+            "[screen]\nthem = \"dark\"",
+            "config.toml:2: no setting of the screen is called \"them\"; did you mean theme?",
+        ),
         ("\n[sreen]\n", "config.toml:2: no section is called \"sreen\"; did you mean screen?"),
         ("screen = 1", "config.toml:1: screen is a section: write [screen]"),
-        (
-            "[screen]\n\n\ntheme = \"blue\"",
-            "config.toml:4: theme is \"auto\", \"dark\" or \"light\", not \"blue\"",
-        ),
+        ("[screen]\n\n\ntheme = \"blue\"", "config.toml:4: theme is \"auto\", \"dark\" or \"light\", not \"blue\""),
         ("[screen]\nmouse = 1", "config.toml:2: mouse is \"true\" or \"false\", not \"1\""),
         ("[screen]\ntime = [1]", "config.toml:2: time is \"relative\", \"delta\" or \"absolute\""),
         (

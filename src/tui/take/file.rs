@@ -36,7 +36,9 @@ impl Target {
         };
         let is_there = match fs::metadata(&path) {
             Ok(about) if about.is_dir() => return Err(format!("{shown} is a folder; give the name of a file")),
-            Ok(about) if !about.is_file() => return Err(format!("{shown} is there, and is no file that can be written")),
+            Ok(about) if !about.is_file() => {
+                return Err(format!("{shown} is there, and is no file that can be written"));
+            }
             Ok(_) => {
                 // What a link leads to is overwritten, not the link.
                 path = fs::canonicalize(&path).map_err(|error| cannot(&shown, &error))?;

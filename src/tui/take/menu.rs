@@ -48,12 +48,8 @@ pub(in crate::tui) fn draw(app: &App<'_, '_>, menu: &Menu, screen: Rect, buffer:
     let widest = items.iter().map(|(_, text)| text.width() + 5).chain([title.width() + 4, note.width() + 3]).max();
     let width = (widest.unwrap_or_default() as u16 + 2).min(60).min(screen.width);
     let height = (items.len() as u16 + 3).min(screen.height);
-    let area = Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 2,
-        width,
-        height,
-    };
+    let area =
+        Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 2, width, height };
     let inner = frame(area, &format!(" {title} "), buffer, app.look);
     for (y, (letter, text)) in (inner.y..inner.bottom()).zip(items) {
         let mut pen = Pen::new(buffer, Rect { y, height: 1, ..inner });

@@ -56,6 +56,7 @@ pub(super) fn content(opened: &Opened<'_>, index: u32) -> Result<Content, String
             None => Err(format!("{name} cannot be read")),
             Some(Value::Bool(flag)) => text(flag.to_string()),
             Some(Value::Int(number)) => text(number.to_string()),
+            Some(Value::Uint(number)) => text(number.to_string()),
             Some(Value::Float(number)) => text(format!("{number:?}")),
             Some(Value::Uuid(uuid)) => text(uuid_text(uuid)),
             Some(Value::String(Some(content)) | Value::Bytes(Some(content)) | Value::Records(Some(content))) => {
@@ -73,6 +74,8 @@ pub(super) fn content(opened: &Opened<'_>, index: u32) -> Result<Content, String
             | Part::TaggedCount { count, .. }
             | Part::Tag(count)
             | Part::TagSize(count)
+            | Part::FieldKey { number: count, .. }
+            | Part::FieldSize(count)
             | Part::ByteLength { length: count, .. } => text(count.to_string()),
             Part::Prefix(_, value) => text(value.to_string()),
             Part::Presence

@@ -110,7 +110,8 @@ fn a_node_is_copied_in_many_forms() {
 fn arrays_are_read_as_the_bytes_that_they_are() {
     let bytes: Vec<u8> = (0..=255).chain([0, 0, 0, 27]).collect();
     for text in [node::hex(&bytes), node::rust(&bytes), node::go(&bytes), node::python(&bytes), node::c(&bytes)] {
-        let numbers = text.rsplit_once('{').or(text.split_once("= [")).or(text.split_once('[')).map_or("", |(_, list)| list);
+        let numbers =
+            text.rsplit_once('{').or(text.split_once("= [")).or(text.split_once('[')).map_or("", |(_, list)| list);
         let numbers = if numbers.is_empty() { text.clone() } else { numbers.replace("0x", "") };
         let numbers = numbers.split(|letter: char| !letter.is_ascii_hexdigit()).filter(|digits| !digits.is_empty());
         let read: Vec<u8> = numbers.map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect();
@@ -381,7 +382,8 @@ fn any_keys_in_menus() {
     let mut random = fastrand::Rng::with_seed(7);
     on_stage(&capture("tour.pcapng"), (80, 24), LOOK, |stage| {
         for _ in 0..1500 {
-            let keys = ["c", "s", "h", "v", "p", "j", "m", "e", "a", "n", "H", "J", "M", "esc", "x", "tab", "down", "]", "}"];
+            let keys =
+                ["c", "s", "h", "v", "p", "j", "m", "e", "a", "n", "H", "J", "M", "esc", "x", "tab", "down", "]", "}"];
             stage.app.key(Key::parse(keys[random.usize(..keys.len())]).unwrap());
             stage.terminal.draw(|frame| stage.app.draw(frame)).unwrap();
             stage.app.request = None;
