@@ -13,13 +13,13 @@ use crate::conversation::Options;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
+    let config = Config::load(common.config.as_deref(), |name| std::env::var_os(name))?;
     if !is_possible() {
         anyhow::bail!(
             "the screen needs a terminal that can do more than this one; `kafkascope list` prints messages as lines, \
              `kafkascope show` as trees"
         );
     }
-    let config = Config::load(common.config.as_deref(), |name| std::env::var_os(name))?;
     let catalog = super::catalog(common)?;
     let input = &open.input;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;

@@ -62,3 +62,39 @@ pub(super) fn frame(area: Rect, title: &str, buffer: &mut Buffer, look: Look) ->
     block.render(area, buffer);
     inner
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The table of keys as the document has it.
+    fn table() -> String {
+        let mut text = String::new();
+        for topic in Topic::ALL {
+            let name = topic.name();
+            write!(text, "\n### {name}\n\n| keys | action | what it does |\n| --- | --- | --- |\n").unwrap();
+            for entry in ACTIONS.iter().filter(|entry| entry.topic == topic) {
+                let keys: Vec<String> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
+                writeln!(text, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help.replace('|', "\\|")).unwrap();
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn the_document_has_all_keys() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screen.md");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once("<!-- keys -->\n").unwrap();
+        let (keys, behind) = rest.split_once("\n<!-- end of keys -->").unwrap();
+        if std::env::var_os("KAFKASCOPE_BLESS").is_some() {
+            let text = format!("{before}<!-- keys -->\n{}\n<!-- end of keys -->{behind}", table());
+            std::fs::write(&path, text).unwrap();
+        } else {
+            assert!(keys == table(), "write it anew: KAFKASCOPE_BLESS=1 cargo test the_document_has_all_keys");
+        }
+    }
+}

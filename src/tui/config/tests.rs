@@ -124,3 +124,19 @@ fn a_file_that_is_given_must_be_there() {
     assert!(!Config::load(Some(&file), |_| None).unwrap().mouse);
     assert!(Config::load(Some(Path::new("")), |_| None).unwrap().mouse, "an empty name is none");
 }
+
+/// What the document shows as an example is right, and shows all settings.
+#[test]
+fn the_example_of_the_document_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screen.md");
+    let text = fs::read_to_string(path).unwrap();
+    let (_, rest) = text.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    parse(example).unwrap();
+    for setting in SCREEN {
+        assert!(example.contains(&format!("\n{setting} = ")), "{setting}");
+    }
+    for (column, _) in Column::ALL {
+        assert!(text.contains(&format!("`{column}`")), "{column}");
+    }
+}

@@ -25,6 +25,9 @@ impl Target {
     /// # Errors
     /// Why it can be no file; a sentence.
     pub(super) fn new(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("nothing was written: a file needs a name".to_owned());
+        }
         let shown = harmless(text);
         let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
         let mut path = match (text.strip_prefix("~/"), home()) {

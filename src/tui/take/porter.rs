@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use super::file::Target;
 use super::{Copied, place};
-use crate::book::{Book, BookError, Room, Step};
+use crate::book::{Book, BookError, Entry, Room, Step};
 use crate::conversation::{Message, Subject};
-use crate::dissect::Opening;
+use crate::dissect::{Known, Opening};
 use crate::output::ndjson::NdjsonWriter;
 use crate::output::pcapng::PacketMaker;
 use crate::output::table::harmless;
 use crate::output::tree_json;
+use crate::protocol::{ApiKey, Side};
 use crate::stream::ConnectionId;
 use crate::tui::opened::Opened;
 
@@ -269,37 +270,47 @@ impl Porter<'_, '_> {
         Ok(text)
     }
 
-    /// The messages with those without which nobody can tell what they are: requests of responses; and of a SASL token
-    /// without a header, what its connection has said before.
+    /// The messages with those without which they are read less far: requests of responses, and what a connection has said
+    /// of its SASL tokens and of the protocol of a group.
     fn with_what_explains(&self, numbers: Numbers) -> Result<Numbers, String> {
         let Numbers::Some(mut numbers) = numbers else { return Ok(numbers) };
         let mut more = Vec::new();
         let mut room = Room::default();
-        let mut last_token = std::collections::HashMap::new();
         for number in &numbers {
             let Some(entry) = self.book.entry(*number) else { continue };
             more.extend(entry.request);
-            if entry.key.is_none() {
-                let message = self.book.message(*number, &mut room).map_err(|error| unreadable(*number, &error))?;
-                if message.subject == Subject::SaslToken {
-                    last_token.insert(entry.connection, *number);
-                }
-            }
-        }
-        if let Some(last) = last_token.values().max() {
-            let mut at = 0;
-            let is_before = |entry: &crate::book::Entry| {
-                entry.index > *last || last_token.get(&entry.connection).is_some_and(|token| entry.index < *token)
+            let told_by = match entry.key {
+                Some(ApiKey::SASL_AUTHENTICATE) | None => ApiKey::SASL_HANDSHAKE,
+                Some(ApiKey::SYNC_GROUP) => ApiKey::JOIN_GROUP,
+                Some(_) => continue,
             };
-            while let Some(found) = self.book.next(at, Step::Forward, is_before).filter(|found| found <= last) {
-                more.push(found);
-                at = found;
+            let message = self.book.message(*number, &mut room).map_err(|error| unreadable(*number, &error))?;
+            let is_token = message.subject == Subject::SaslToken;
+            if is_token || message.reading.known != Known::default() {
+                self.explain(&entry, told_by, is_token, &mut more);
             }
         }
         numbers.append(&mut more);
         numbers.sort_unstable();
         numbers.dedup();
         Ok(Numbers::Some(numbers))
+    }
+
+    /// The last exchange of an API before a message on its connection, and the bare tokens since.
+    fn explain(&self, entry: &Entry, told_by: ApiKey, is_token: bool, more: &mut Vec<u64>) {
+        let is_wanted = |other: &Entry| {
+            let is_of_api = other.key == Some(told_by);
+            other.connection == entry.connection && (is_of_api || is_token && other.key.is_none())
+        };
+        let mut at = entry.index;
+        while let Some(found) = self.book.next(at, Step::Backward, is_wanted) {
+            more.push(found);
+            at = found;
+            let is_question = |entry: Entry| entry.side == Side::Request && entry.key == Some(told_by);
+            if self.book.entry(found).is_some_and(is_question) {
+                break;
+            }
+        }
     }
 
     fn holds_secrets(&self, message: &Message<'_, '_>) -> bool {
