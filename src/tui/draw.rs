@@ -62,7 +62,11 @@ impl App<'_, '_> {
         if let Some(filter) = &self.filter {
             right = format!("{right} of {}  filter: {}", self.list.all, harmless(filter));
         }
-        right.push_str(if self.follow { "  following " } else { " " });
+        right.push_str(match (self.paused, self.follow) {
+            (true, _) => "  paused ",
+            (_, true) => "  following ",
+            _ => " ",
+        });
         let mut pen = Pen::new(buffer, area);
         pen.keep_right(right.len() as u16 + 1);
         pen.put(" ", Style::new());
@@ -200,6 +204,9 @@ impl App<'_, '_> {
 
 /// A line with names in it, as `─ frame ─ inflated #1 ───`; of several, one is chosen.
 fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
+    if area.is_empty() {
+        return;
+    }
     for x in area.left()..area.right() {
         buffer.set_string(x, area.y, symbols::line::HORIZONTAL, look.faint());
     }
