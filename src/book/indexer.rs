@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::page::{self, Draft, KindId, Record};
-use super::{Book, Ends, Kind};
+use super::page::{Draft, KindId, Record};
+use super::{Book, Ends, Kind, Sealed};
 use crate::capture::{Captures, CommentsAt, Packet};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
 use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
@@ -160,10 +160,11 @@ impl<'b, 'p> Writer<'b, 'p> {
         state.open.extend_from_slice(self.draft.bytes.get(self.given..).unwrap_or_default());
         self.given = self.draft.bytes.len();
         state.messages += std::mem::take(&mut self.messages);
-        if self.draft.messages == page::LENGTH {
-            let page = state.open.as_slice().into();
-            state.pages.push(page);
+        if self.draft.is_full() {
+            let sealed = Sealed { first: state.open_first, bytes: state.open.as_slice().into() };
+            state.pages.push(sealed);
             state.open.clear();
+            state.open_first = state.messages + 1;
             drop(state);
             self.draft.clear();
             self.given = 0;
@@ -267,7 +268,7 @@ impl<'p> MessageSink<'p> for Writer<'_, 'p> {
         };
         self.draft.push(&record, message.pieces);
         self.messages += 1;
-        if self.draft.messages == page::LENGTH {
+        if self.draft.is_full() {
             self.publish();
         }
     }

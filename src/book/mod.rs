@@ -4,7 +4,7 @@
 //! read, which request it answers; 8 to 12 bytes for a small message. An [`Indexer`] fills it, in a thread of its own,
 //! while others read: messages are there as soon as they are complete.
 //!
-//! - **Pages.** Messages are written behind each other into pages of [`page::LENGTH`] messages, as differences to the message
+//! - **Pages.** Messages are written behind each other into pages of up to 128 messages, as differences to the message
 //!   before; each page stands for itself. To find a message, its page is read up to it.
 //! - **Kinds.** Sides and plans of a message are one small number: there are only as many combinations as there are plans.
 //! - **Reading again.** What is read is held against what was noted: the size, the API and version of a request, the
@@ -50,15 +50,24 @@ pub struct Book<'p> {
 struct State<'p> {
     messages: u64,
     /// The pages that are full.
-    pages: Vec<Box<[u8]>>,
-    /// The last page.
+    pages: Vec<Sealed>,
+    /// The last page, and the number of its first message.
     open: Vec<u8>,
+    open_first: u64,
     kinds: Vec<Kind<'p>>,
     connections: Connections,
     comments: Vec<(u64, CommentsAt)>,
     topics: Arc<TopicNames>,
     sources: Arc<[Source]>,
     status: Status,
+}
+
+/// A page that is full.
+#[derive(Debug)]
+struct Sealed {
+    /// The number of its first message.
+    first: u64,
+    bytes: Box<[u8]>,
 }
 
 /// How messages are read. The missing bytes of a reading are those of a message, and 0 here.
@@ -172,7 +181,7 @@ pub enum Step {
 impl<'p> Book<'p> {
     /// A book without messages.
     pub fn new(catalog: &'p Catalog) -> Self {
-        Self { catalog, state: RwLock::default() }
+        Self { catalog, state: RwLock::new(State { open_first: 1, ..State::default() }) }
     }
 
     /// What is known of messages.
@@ -297,9 +306,12 @@ impl<'p> State<'p> {
         if !(1..=self.messages).contains(&index) {
             return None;
         }
-        let number = (index - 1) / page::LENGTH;
-        let full = usize::try_from(number).ok().and_then(|number| self.pages.get(number));
-        Some((Page::new(full.map_or(&self.open[..], |page| page)), number * page::LENGTH + 1))
+        if index >= self.open_first {
+            return Some((Page::new(&self.open), self.open_first));
+        }
+        let behind = self.pages.partition_point(|page| page.first <= index);
+        let page = self.pages.get(behind.checked_sub(1)?)?;
+        Some((Page::new(&page.bytes), page.first))
     }
 
     /// Finds a message, and where its bytes lie.
@@ -341,9 +353,9 @@ impl<'p> State<'p> {
     }
 
     fn memory(&self) -> usize {
-        let pages: usize = self.pages.iter().map(|page| page.len()).sum();
+        let pages: usize = self.pages.iter().map(|page| page.bytes.len()).sum();
         pages
-            + self.pages.capacity() * size_of::<Box<[u8]>>()
+            + self.pages.capacity() * size_of::<Sealed>()
             + self.open.capacity()
             + self.kinds.capacity() * size_of::<Kind<'_>>()
             + self.connections.addresses.capacity() * size_of::<IpAddr>()

@@ -22,8 +22,10 @@ use crate::conversation::Piece;
 use crate::protocol::Side;
 use crate::stream::ConnectionId;
 
-/// Messages of a page. A longer one takes longer to read; a shorter one has more messages that nothing foretells.
+/// Messages of a page, at most. A longer page takes longer to read; a shorter one has more messages that nothing foretells.
 pub(super) const LENGTH: u64 = 128;
+/// Behind so many bytes, a page is full with fewer messages.
+const FULL: usize = 1024;
 
 const FAULTY: u8 = 1;
 const ODD: u8 = 1 << 1;
@@ -128,13 +130,13 @@ impl Foretold {
         Some((is_known, end))
     }
 
-    fn lane(&mut self, source: u16) -> Lane {
+    fn lane(&self, source: u16) -> Lane {
         let lane = self.lanes.get(usize::from(source) % self.lanes.len()).copied().unwrap_or_default();
         if lane.source == source { lane } else { Lane { source, ..Lane::default() } }
     }
 
     /// Where a piece lies if it is so many packets behind the last one.
-    fn place(&mut self, source: u16, packets: u64) -> u64 {
+    fn place(&self, source: u16, packets: u64) -> u64 {
         let lane = self.lane(source);
         lane.end.wrapping_add(packets.wrapping_mul(lane.between))
     }
@@ -146,8 +148,8 @@ impl Foretold {
         let mut lane = self.lane(source);
         let passed = offset.wrapping_sub(lane.end);
         if lane.end > 0 && passed != packets.wrapping_mul(lane.between) {
-            let between = passed.checked_div(packets).filter(|between| u16::try_from(*between).is_ok());
-            lane.between = between.unwrap_or(lane.between);
+            let between = if packets == 1 { Some(passed) } else { passed.checked_div(packets) };
+            lane.between = between.filter(|between| u16::try_from(*between).is_ok()).unwrap_or(lane.between);
         }
         lane.end = offset.wrapping_add(length);
         let slot = usize::from(source) % self.lanes.len();
@@ -169,6 +171,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    pub(super) fn is_full(&self) -> bool {
+        self.messages >= LENGTH || self.bytes.len() >= FULL
+    }
+
     /// Begins the next page.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
@@ -389,9 +395,17 @@ impl<'b> Page<'b> {
         Some((piece, bits & MORE != 0))
     }
 
+    #[inline]
     fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        let mut shift = 0;
+        let (&byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        // Most numbers are a byte.
+        if byte < 0x80 { Some(byte.into()) } else { self.long_number(byte) }
+    }
+
+    fn long_number(&mut self, first: u8) -> Option<u64> {
+        let mut number = u64::from(first & 0x7f);
+        let mut shift = 7;
         loop {
             let (&byte, rest) = self.rest.split_first()?;
             self.rest = rest;

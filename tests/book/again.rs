@@ -3,6 +3,7 @@
 use kafkascope::book::Step;
 use kafkascope::protocol::{Catalog, Side};
 
+use crate::capture::pcapng;
 use crate::support::{Input, book, capture, captures, compare};
 
 #[test]
@@ -106,4 +107,21 @@ fn messages_are_found_in_both_directions() {
     assert_eq!(book.next(1, Step::Backward, |_| true), None);
     assert_eq!(book.entry(0), None);
     assert_eq!(book.entry(book.len() + 1), None);
+}
+
+#[test]
+fn comments_are_read_again() {
+    let catalog = Catalog::builtin();
+    // ApiVersions of version 0 without a client id, and an answer that names no API.
+    let request = [&10_u32.to_be_bytes()[..], &[0, 18, 0, 0, 0, 0, 0, 7, 0, 0]].concat();
+    let answer = [&10_u32.to_be_bytes()[..], &[0, 0, 0, 7, 0, 0, 0, 0, 0, 0]].concat();
+    let frames = [(Side::Request, request), (Side::Response, answer)];
+    let comments: [&[u8]; 2] = ["gr\u{fc}n".as_bytes(), b"second"];
+    let with = book(&catalog, &Input::Pipe(pcapng(&frames, &comments)));
+    assert_eq!(with.len(), 2);
+    assert_eq!(with.comments_of(1).unwrap(), ["gr\u{fc}n", "second"]);
+    assert_eq!(with.comments_of(2).unwrap(), ["gr\u{fc}n", "second"]);
+    assert!(with.comments_of(3).is_err());
+    let without = book(&catalog, &Input::Pipe(pcapng(&frames, &[])));
+    assert!(without.comments_of(1).unwrap().is_empty());
 }

@@ -8,6 +8,8 @@
 )]
 
 mod again;
+#[path = "../common/capture.rs"]
+mod capture;
 mod changed;
 mod live;
 mod saved;
