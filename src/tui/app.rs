@@ -53,6 +53,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) marks: HashMap<char, u64>,
     /// Messages that were left by a jump.
     pub(super) history: Vec<u64>,
+    /// The field that was looked at last: the root's name and the names down to it.
+    pub(super) field: Option<(String, Vec<String>)>,
     /// Where in the next message that is opened the tree goes.
     pub(super) goal: Option<(u64, Goal)>,
     pub(super) seeker: Seeker,
@@ -156,6 +158,7 @@ impl<'b, 'p> App<'b, 'p> {
             notice: None,
             marks: HashMap::new(),
             history: Vec::new(),
+            field: None,
             goal: None,
             seeker,
             taking: Taking::new(taker),
@@ -327,6 +330,14 @@ impl<'b, 'p> App<'b, 'p> {
                 }
                 self.bytes_to_tree();
             }
+        }
+        self.note_field();
+    }
+
+    /// Keeps in mind which field is looked at.
+    pub(super) fn note_field(&mut self) {
+        if let Some(view) = self.view.as_ref().filter(|_| self.focus != Pane::List) {
+            self.field = Some((view.opened.title.0.clone(), view.opened.path(view.tree.selected())));
         }
     }
 
@@ -543,10 +554,8 @@ impl<'b, 'p> App<'b, 'p> {
     /// Shows another message; where it is of the same kind as the one before, the same field stays selected.
     fn show(&mut self, opened: Opened<'p>) {
         let mut tree = TreePane::new(&opened);
-        let before = self.view.take().filter(|view| view.opened.title.0 == opened.title.0);
-        if let Some(before) = before {
-            let path = before.opened.path(before.tree.selected());
-            tree.select(&opened, opened.find(&path), self.areas.tree.height);
+        if let Some((_, path)) = self.field.as_ref().filter(|(title, _)| *title == opened.title.0) {
+            tree.select(&opened, opened.find(path), self.areas.tree.height);
         }
         self.view = Some(View { opened, tree, hex: HexPane::default() });
         self.tree_to_bytes();

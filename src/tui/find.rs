@@ -185,6 +185,7 @@ impl App<'_, '_> {
         };
         if let Some(node) = node {
             view.tree.select(&view.opened, node, height);
+            self.field = Some((view.opened.title.0.clone(), view.opened.path(node)));
         }
         self.tree_to_bytes();
     }
