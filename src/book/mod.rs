@@ -204,6 +204,11 @@ impl<'p> Book<'p> {
         self.state().status.clone()
     }
 
+    /// The names of topics that are known so far.
+    pub fn topics(&self) -> Arc<TopicNames> {
+        self.state().topics.clone()
+    }
+
     /// Reads a message again. It borrows from the room until the next one is read into it.
     ///
     /// # Errors

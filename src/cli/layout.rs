@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use super::End;
 use super::args::{Common, LayoutArgs, LayoutFormat};
-use super::nearest::did_you_mean;
+use crate::nearest::did_you_mean;
 use crate::output::grid::write_hex;
 use crate::output::page::{BatchPage, Page, PageOptions, write_batch_page, write_page};
 use crate::output::tree_text::TreeOptions;

@@ -6,7 +6,7 @@ mod export;
 mod input;
 mod layout;
 mod list;
-mod nearest;
+mod open;
 mod schema;
 mod show;
 
@@ -46,13 +46,18 @@ pub fn main() -> ExitCode {
         }
         error.exit()
     });
-    match run(&arguments) {
-        Ok(End::Done) => ExitCode::SUCCESS,
-        Ok(End::Damaged) => ExitCode::from(3),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+    ExitCode::from(exit(run(&arguments)))
+}
+
+/// Says what went wrong, and gives the exit code.
+fn exit(outcome: anyhow::Result<End>) -> u8 {
+    match outcome {
+        Ok(End::Done) => 0,
+        Ok(End::Damaged) => 3,
+        Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             say(&format!("{error:#}"));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -60,6 +65,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::Open(open) => open::run(open, common),
         Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),

@@ -11,7 +11,7 @@ use anyhow::anyhow;
 
 use super::End;
 use super::args::{Common, SchemaCommand};
-use super::nearest::did_you_mean;
+use crate::nearest::did_you_mean;
 use crate::output::paint::Paint;
 use crate::protocol::{Catalog, Versions};
 

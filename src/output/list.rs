@@ -456,21 +456,30 @@ fn columns(text: &str) -> usize {
 
 /// What stands in the columns of a message.
 #[derive(Debug, Default)]
-struct Cells<'p> {
+pub(crate) struct Cells<'p> {
     number: String,
     mark: &'static str,
     time: String,
-    client: String,
+    pub(crate) client: String,
     arrow: &'static str,
-    broker: String,
-    api: &'p str,
-    version: String,
-    correlation: String,
-    size: String,
-    latency: String,
+    pub(crate) broker: String,
+    pub(crate) api: &'p str,
+    pub(crate) version: String,
+    pub(crate) correlation: String,
+    pub(crate) size: String,
+    pub(crate) latency: String,
 }
 
 impl<'p> Cells<'p> {
+    /// The cells of one message alone.
+    pub(crate) fn of(catalog: &'p Catalog, message: &Message<'_, 'p>) -> Self {
+        let mut cells = Self::default();
+        cells.fill(catalog, message, message.time, false);
+        cells.client = message.client.to_string();
+        cells.broker = broker(message.client, message.broker);
+        cells
+    }
+
     /// Fills in all but the endpoints.
     fn fill(&mut self, catalog: &'p Catalog, message: &Message<'_, 'p>, start: Time, is_odd: bool) {
         let api = match (message.subject, message.key()) {
@@ -515,7 +524,7 @@ fn broker(client: SocketAddr, broker: SocketAddr) -> String {
 }
 
 /// Nanoseconds as seconds with six places.
-fn seconds(out: &mut String, nanoseconds: i64) {
+pub(crate) fn seconds(out: &mut String, nanoseconds: i64) {
     let microseconds = nanoseconds.unsigned_abs() / 1000;
     out.push_str(if nanoseconds < 0 && microseconds > 0 { "-" } else { "" });
     out.push_str(Buffer::new().format(microseconds / 1_000_000));

@@ -38,7 +38,7 @@ impl<'p> TreeJsonWriter<'p> {
         out.push(b'{');
         ndjson::envelope(out, self.opening.catalog, message);
         out.extend_from_slice(b"\"tree\":");
-        write_nodes_by_node(out, &describer, after_node);
+        write_nodes_by_node(out, &describer, 0, after_node);
         out.push(b',');
         ndjson::faults(out, tree.faults());
         close_bracket(out, b'}');
@@ -49,14 +49,26 @@ impl<'p> TreeJsonWriter<'p> {
 
 /// Appends the root node with all that is below it.
 pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
-    write_nodes_by_node(out, describer, |_| {});
+    write_nodes_by_node(out, describer, 0, |_| {});
+}
+
+/// Appends a node, by its index, with all that is below it.
+pub fn write_node_and_below(out: &mut Vec<u8>, describer: &Describer<'_, '_>, first: usize) {
+    write_nodes_by_node(out, describer, first, |_| {});
 }
 
 /// The same; `after_node` may take what is there but for the last byte, whose place a bracket may take.
-fn write_nodes_by_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, mut after_node: impl FnMut(&mut Vec<u8>)) {
+fn write_nodes_by_node(
+    out: &mut Vec<u8>,
+    describer: &Describer<'_, '_>,
+    first: usize,
+    mut after_node: impl FnMut(&mut Vec<u8>),
+) {
+    let nodes = describer.tree.nodes();
+    let last = nodes.get(first).map_or(first, |node| first + node.descendants as usize);
     // Where the nodes end that are open.
     let mut ends: Vec<usize> = Vec::new();
-    for (index, node) in describer.tree.nodes().iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate().take(last + 1).skip(first) {
         while ends.last().is_some_and(|end| *end < index) {
             ends.pop();
             close_bracket(out, b']');
@@ -70,7 +82,7 @@ fn write_nodes_by_node(out: &mut Vec<u8>, describer: &Describer<'_, '_>, mut aft
         close_bracket(out, b']');
         out.extend_from_slice(b"},");
     }
-    // The root is not in a list.
+    // The first is not in a list.
     out.pop();
 }
 

@@ -12,4 +12,5 @@ mod again;
 mod capture;
 mod changed;
 mod live;
+mod saved;
 mod support;
