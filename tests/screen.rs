@@ -35,7 +35,8 @@ fn settings_that_make_no_sense_are_told_with_their_line() {
     let file = folder.path().join("config.toml");
     fs::write(&file, "[keys]\nquit = \"x\"\n\n[screen]\ncolors = \"none\"\n").unwrap();
     let path = file.to_str().unwrap();
-    let expected = format!("kafkascope: {path}:5: no setting of the screen is called \"colors\"; did you mean colours?\n");
+    let expected =
+        format!("kafkascope: {path}:5: no setting of the screen is called \"colors\"; did you mean colours?\n");
     for (arguments, set) in [
         (&["open", "--config", path][..], &[][..]),
         (&["--config", path, "open"], &[]),

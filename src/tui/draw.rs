@@ -200,6 +200,9 @@ impl App<'_, '_> {
 
 /// A line with names in it, as `─ frame ─ inflated #1 ───`; of several, one is chosen.
 fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
+    if area.is_empty() {
+        return;
+    }
     for x in area.left()..area.right() {
         buffer.set_string(x, area.y, symbols::line::HORIZONTAL, look.faint());
     }

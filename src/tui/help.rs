@@ -78,7 +78,8 @@ mod tests {
             write!(text, "\n### {name}\n\n| keys | action | what it does |\n| --- | --- | --- |\n").unwrap();
             for entry in ACTIONS.iter().filter(|entry| entry.topic == topic) {
                 let keys: Vec<String> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
-                writeln!(text, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help.replace('|', "\\|")).unwrap();
+                writeln!(text, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help.replace('|', "\\|"))
+                    .unwrap();
             }
         }
         text
