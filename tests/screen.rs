@@ -1,62 +1,114 @@
-//! The screen as far as there is no terminal: what is said then, and what is said of settings that make no sense.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! The screen on a real terminal, which is tmux's. Without tmux this is skipped, loudly.
 
-use std::fs;
-use std::path::Path;
+use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
-
-fn run(arguments: &[&str], set: &[(&str, &str)]) -> (Option<i32>, String, String) {
-    let tour = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/tour.pcapng");
-    let mut command = Command::cargo_bin("kafkascope").unwrap();
-    command.env_remove("KAFKASCOPE_CONFIG").env("XDG_CONFIG_HOME", "/nowhere").env("TERM", "xterm-256color");
-    let output = command.envs(set.iter().copied()).args(arguments).arg(tour).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+/// A terminal of its own, with the program in it.
+struct Terminal {
+    socket: String,
 }
 
-#[test]
-fn without_a_terminal_it_says_what_to_use_instead() {
-    for term in ["xterm-256color", "dumb", ""] {
-        let (code, out, error) = run(&["open"], &[("TERM", term)]);
-        assert_eq!((code, out.as_str()), (Some(2), ""));
-        assert!(error.starts_with("kafkascope: the screen needs a terminal"), "{error}");
-        assert!(error.contains("`kafkascope list`") && error.contains("`kafkascope show`"), "{error}");
-        // A file without a command is listed.
-        let (code, out, _) = run(&[], &[("TERM", term)]);
-        assert_eq!(code, Some(0));
-        assert!(out.lines().next().unwrap().contains("Summary"), "{out}");
+impl Terminal {
+    /// Starts a command line in a terminal of a size; None where there is no tmux.
+    fn start(name: &str, (width, height): (u16, u16), command: &str) -> Option<Self> {
+        let socket = format!("kafkascope-{name}-{}", std::process::id());
+        let terminal = Self { socket };
+        let (width, height) = (width.to_string(), height.to_string());
+        let program = format!("PATH='{}':$PATH; {command}; echo ENDED $?; sleep 60", folder());
+        let started = Command::new("tmux")
+            .args(["-L", &terminal.socket, "-f", "/dev/null", "new-session", "-d", "-x", &width, "-y", &height])
+            .args(["sh", "-c", &program])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("TERM", "xterm-256color")
+            .output();
+        match started {
+            Ok(output) if output.status.success() => Some(terminal),
+            other => {
+                eprintln!("SKIPPED: no tmux, so the screen is not tried on a terminal ({other:?})");
+                None
+            }
+        }
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().expect("tmux has gone")
+    }
+
+    fn press(&self, keys: &[&str]) {
+        for key in keys {
+            self.tmux(&["send-keys", key]);
+        }
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).expect("not UTF-8")
+    }
+
+    /// Waits until the screen has all these texts.
+    #[track_caller]
+    fn expect(&self, texts: &[&str]) -> String {
+        let since = Instant::now();
+        loop {
+            let screen = self.screen();
+            if texts.iter().all(|text| screen.contains(text)) {
+                return screen;
+            }
+            assert!(since.elapsed() < Duration::from_secs(40), "{texts:?} do not come:\n{screen}");
+            sleep(Duration::from_millis(30));
+        }
     }
 }
 
-#[test]
-fn settings_that_make_no_sense_are_told_with_their_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("config.toml");
-    fs::write(&file, "[keys]\nquit = \"x\"\n\n[screen]\ncolors = \"none\"\n").unwrap();
-    let path = file.to_str().unwrap();
-    let expected =
-        format!("kafkascope: {path}:5: no setting of the screen is called \"colors\"; did you mean colours?\n");
-    for (arguments, set) in [
-        (&["open", "--config", path][..], &[][..]),
-        (&["--config", path, "open"], &[]),
-        (&["open"], &[("KAFKASCOPE_CONFIG", path)]),
-        (&["open", "--config", path], &[("KAFKASCOPE_CONFIG", "/nowhere")]),
-    ] {
-        let (code, out, error) = run(arguments, set);
-        assert_eq!((code, out.as_str(), error.as_str()), (Some(2), "", expected.as_str()), "{arguments:?}");
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
     }
-    let (code, _, error) = run(&["open", "--config", "/no/such/file"], &[]);
-    assert_eq!(code, Some(2));
-    assert!(error.starts_with("kafkascope: cannot read the configuration /no/such/file: "), "{error}");
-    // Other commands do not look at them.
-    assert_eq!(run(&["list", "--config", path], &[]).0, Some(0));
-    // Where it usually is.
-    let usual = folder.path().join("kafkascope");
-    fs::create_dir(&usual).unwrap();
-    fs::rename(&file, usual.join("config.toml")).unwrap();
-    let home = folder.path().to_str().unwrap();
-    let (code, _, error) = run(&["open"], &[("XDG_CONFIG_HOME", home), ("APPDATA", home)]);
-    assert_eq!(code, Some(2));
-    assert!(error.contains("config.toml:5: "), "{error}");
+}
+
+/// The folder of the program.
+fn folder() -> String {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_kafkascope"));
+    program.parent().expect("in a folder").display().to_string()
+}
+
+#[test]
+fn a_capture_is_opened_walked_and_left() {
+    let Some(terminal) = Terminal::start("walk", (120, 40), "kafkascope captures/tour.pcapng") else { return };
+    terminal.expect(&["tour.pcapng", "341 messages", "ApiVersionsRequest message v5", "UNSUPPORTED_VERSION"]);
+    terminal.press(&[":", "5", "Enter"]);
+    terminal.expect(&["MetadataRequest message v12"]);
+    terminal.press(&["p"]);
+    terminal.expect(&["MetadataResponse message v12"]);
+    terminal.press(&["Tab", "j", "j", "Tab", "l"]);
+    terminal.press(&["?"]);
+    terminal.expect(&["Keys", "Moving"]);
+    terminal.press(&["Escape"]);
+    terminal.tmux(&["resize-window", "-x", "60", "-y", "20"]);
+    terminal.expect(&["MetadataResponse", "? help"]);
+    terminal.press(&["q"]);
+    let screen = terminal.expect(&["ENDED 0"]);
+    assert!(!screen.contains("? help"), "the terminal is not given back:\n{screen}");
+}
+
+#[test]
+fn what_is_piped_in_is_shown_as_it_comes() {
+    let command =
+        "(head -c 20000 captures/tour.pcapng; sleep 3; tail -c +20001 captures/tour.pcapng; sleep 30) | kafkascope -";
+    let Some(terminal) = Terminal::start("pipe", (120, 40), command) else { return };
+    terminal.expect(&["standard input", "live", "ApiVersionsRequest message v5"]);
+    terminal.press(&["G"]);
+    terminal.expect(&["following", "messages"]);
+    // The last messages are told when the input ends; all that are complete are there before.
+    terminal.expect(&["33"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+#[test]
+fn a_terminal_that_can_do_nothing_is_told_what_to_do() {
+    let Some(terminal) = Terminal::start("dumb", (80, 24), "TERM=dumb kafkascope open captures/tour.pcapng") else {
+        return;
+    };
+    terminal.expect(&["kafkascope list", "ENDED 2"]);
 }

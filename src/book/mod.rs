@@ -344,7 +344,7 @@ impl<'p> State<'p> {
             side: record.kind.side(),
             key: plan.and_then(|plan| plan.api_key).map(ApiKey),
             request: record.request_of(index),
-            size: record.length + record.gap,
+            size: record.size,
             gap: record.gap,
             guessed: record.guessed,
             faulty: record.faulty,

@@ -8,14 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
-#[command(
-    name = "kafkascope",
-    version,
-    about,
-    max_term_width = 120,
-    disable_help_subcommand = true,
-    arg_required_else_help = true
-)]
+#[command(name = "kafkascope", version, about, max_term_width = 120, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -254,7 +247,9 @@ const DIFF_EXAMPLES: &str = "Examples:
 /// `kafkascope --port 9093 list FILE` work. What a command's name could have been meant for is left for clap to say.
 pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let root = Arguments::command();
+    let mut root = Arguments::command();
+    // With this it has the command `help`.
+    root.build();
     let Some(first) = first_value(&root, &arguments) else { return arguments };
     let word = arguments.get(first).and_then(|word| word.to_str()).unwrap_or_default();
     if root.find_subcommand(word).is_some() {

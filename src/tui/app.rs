@@ -8,8 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::{Action, Motion};
 use super::config::Config;
 use super::decoder::{Answer, Decoder};
-use super::filter::Filter;
-use super::hex::{HexOptions, HexPane, Offsets};
+use super::hex::{HexOptions, HexPane};
 use super::keys::{Key, Keymap, Pressed};
 use super::layout::{Areas, Layout, Pane};
 use super::list::{ListPane, TimeFormat};
@@ -17,11 +16,11 @@ use super::mouse::Drag;
 use super::opened::Opened;
 use super::pattern::Pattern;
 use super::prompt::{Prompt, Question, Typed};
-use super::seeker::{Finding, Hunt, Seeker};
+use super::seeker::Seeker;
 use super::take::{Menu, Taker, Taking, Target};
 use super::theme::Look;
 use super::tree::TreePane;
-use crate::book::{Book, Entry, Status, Step};
+use crate::book::{Book, Status, Step};
 use crate::dissect::Opening;
 use crate::output::table::harmless;
 
@@ -43,9 +42,9 @@ pub(super) struct App<'b, 'p> {
     pub(super) list: ListPane,
     pub(super) view: Option<View<'p>>,
     /// The message whose tree is wanted.
-    wanted: Option<u64>,
+    pub(super) wanted: Option<u64>,
     /// The message that is wanted, when it cannot be read.
-    unreadable: Option<u64>,
+    pub(super) unreadable: Option<u64>,
     pub(super) time: TimeFormat,
     pub(super) hex: HexOptions,
     pub(super) mode: Mode,
@@ -53,20 +52,24 @@ pub(super) struct App<'b, 'p> {
     pub(super) notice: Option<Notice>,
     pub(super) marks: HashMap<char, u64>,
     /// Messages that were left by a jump.
-    history: Vec<u64>,
+    pub(super) history: Vec<u64>,
+    /// The field that was looked at last: the root's name and the names down to it.
+    pub(super) field: Option<(String, Vec<String>)>,
     /// Where in the next message that is opened the tree goes.
-    goal: Option<(u64, Goal)>,
+    pub(super) goal: Option<(u64, Goal)>,
     pub(super) seeker: Seeker,
     pub(super) taking: Taking,
     /// What was searched for last.
-    pattern: Option<(String, Pattern)>,
+    pub(super) pattern: Option<(String, Pattern)>,
     /// What the messages that are listed have passed.
     pub(super) filter: Option<String>,
     /// How many messages were looked through.
     pub(super) sought: u64,
     /// The message to stay at while a filter fills the list.
-    anchor: Option<u64>,
+    pub(super) anchor: Option<u64>,
     pub(super) follow: bool,
+    /// Whether what comes is left out of sight for now.
+    pub(super) paused: bool,
     /// What the terminal is asked to do.
     pub(super) request: Option<Request>,
     pub(super) has_mouse: bool,
@@ -83,7 +86,7 @@ pub(super) struct View<'p> {
 
 /// A node of a message that is not open yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
+pub(super) enum Goal {
     Node(u32),
     /// The first fault, or the last.
     Fault(Step),
@@ -125,9 +128,6 @@ pub(super) enum Request {
     Clipboard(Vec<u8>),
 }
 
-/// Messages that were left, to go back to.
-const MAX_HISTORY: usize = 100;
-
 impl<'b, 'p> App<'b, 'p> {
     pub(super) fn new(
         book: &'b Book<'p>,
@@ -158,6 +158,7 @@ impl<'b, 'p> App<'b, 'p> {
             notice: None,
             marks: HashMap::new(),
             history: Vec::new(),
+            field: None,
             goal: None,
             seeker,
             taking: Taking::new(taker),
@@ -166,6 +167,7 @@ impl<'b, 'p> App<'b, 'p> {
             sought: 0,
             anchor: None,
             follow: false,
+            paused: false,
             request: None,
             has_mouse: true,
             drag: None,
@@ -253,14 +255,8 @@ impl<'b, 'p> App<'b, 'p> {
                 self.tell(self.hex.width.name());
             }
             Action::Offsets => {
-                self.hex.offsets = match self.hex.offsets {
-                    Offsets::Frame => Offsets::Stream,
-                    Offsets::Stream => Offsets::Frame,
-                };
-                self.tell(match self.hex.offsets {
-                    Offsets::Frame => "offsets in the frame",
-                    Offsets::Stream => "offsets in the stream",
-                });
+                self.hex.offsets = self.hex.offsets.next();
+                self.tell(self.hex.offsets.name());
             }
             Action::TimeFormat => {
                 self.time = self.time.next();
@@ -288,7 +284,10 @@ impl<'b, 'p> App<'b, 'p> {
             }
             Action::Copy => self.ask_copy(),
             Action::Save => self.ask_save(),
-            Action::Pause => self.fail("not yet"),
+            Action::Pause => {
+                self.paused = !self.paused;
+                self.tell(if self.paused { "paused; what comes is kept" } else { "going on" });
+            }
         }
     }
 
@@ -332,6 +331,14 @@ impl<'b, 'p> App<'b, 'p> {
                 self.bytes_to_tree();
             }
         }
+        self.note_field();
+    }
+
+    /// Keeps in mind which field is looked at.
+    pub(super) fn note_field(&mut self) {
+        if let Some(view) = self.view.as_ref().filter(|_| self.focus != Pane::List) {
+            self.field = Some((view.opened.title.0.clone(), view.opened.path(view.tree.selected())));
+        }
     }
 
     /// Moves in the list.
@@ -353,94 +360,6 @@ impl<'b, 'p> App<'b, 'p> {
             self.step(Motion::Last);
         }
         self.tell(if follow { "following the newest message" } else { "not following" });
-    }
-
-    /// Selects a message; one that the filter has left out stays so.
-    pub(super) fn jump(&mut self, number: u64) {
-        if let Some(from) = self.list.selected().filter(|from| *from != number) {
-            self.history.push(from);
-            if self.history.len() > MAX_HISTORY {
-                self.history.remove(0);
-            }
-        }
-        self.select(number);
-    }
-
-    fn select(&mut self, number: u64) {
-        let row = self.list.row_of(number);
-        if self.list.number(row) != Some(number) {
-            self.tell(format!("#{number} is not in the filter; Esc leaves it"));
-        }
-        self.follow = false;
-        self.list.scroll.jump(row, self.list.len(), self.list_height());
-    }
-
-    fn back(&mut self) {
-        match self.history.pop() {
-            Some(number) => self.select(number),
-            None => self.tell("nowhere to go back to"),
-        }
-    }
-
-    fn pair(&mut self) {
-        let Some(number) = self.list.selected() else { return };
-        match self.book.pair(number) {
-            Some(other) => self.jump(other),
-            None => self.tell(format!("#{number} has no other half in this capture")),
-        }
-    }
-
-    fn in_connection(&mut self, step: Step) {
-        let Some(number) = self.list.selected() else { return };
-        let Some(connection) = self.book.entry(number).map(|entry| entry.connection) else { return };
-        match self.next(number, step, |entry| entry.connection == connection) {
-            Some(other) => self.jump(other),
-            None => self.tell("no more messages of this connection"),
-        }
-    }
-
-    /// The next fault: in the message that is open, else of the next message that has one.
-    fn fault(&mut self, step: Step) {
-        let Some(number) = self.list.selected() else { return };
-        let height = self.areas.tree.height;
-        if let Some(view) = self.view.as_mut().filter(|view| view.opened.number == number) {
-            let index = view.tree.selected();
-            if let Some(fault) = view.opened.fault_beside(index, step == Step::Forward) {
-                view.tree.select(&view.opened, fault, height);
-                self.tree_to_bytes();
-                return;
-            }
-        }
-        match self.next(number, step, |entry| entry.faulty) {
-            Some(other) => {
-                self.goal = Some((other, Goal::Fault(step)));
-                self.jump(other);
-            }
-            None => self.tell("no more faults"),
-        }
-    }
-
-    /// The next message that is listed and wanted.
-    fn next(&self, from: u64, step: Step, wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
-        let mut at = from;
-        loop {
-            at = self.book.next(at, step, &wanted)?;
-            if self.list.number(self.list.row_of(at)) == Some(at) {
-                return Some(at);
-            }
-        }
-    }
-
-    fn mark(&mut self, letter: char, go: bool) {
-        match (go, self.marks.get(&letter), self.list.selected()) {
-            (true, Some(number), _) => self.jump(*number),
-            (true, None, _) => self.tell(format!("nothing is marked {letter}")),
-            (false, _, Some(number)) => {
-                self.marks.insert(letter, number);
-                self.tell(format!("#{number} is marked {letter}"));
-            }
-            (false, _, None) => {}
-        }
     }
 
     fn open(&mut self) {
@@ -476,99 +395,8 @@ impl<'b, 'p> App<'b, 'p> {
         }
     }
 
-    /// Looks for the pattern that was typed last.
-    fn search(&mut self, forward: bool) {
-        let Some((text, pattern)) = &self.pattern else {
-            self.tell("nothing was searched for yet; / does");
-            return;
-        };
-        let Some(number) = self.list.selected() else { return };
-        let node = self.view.as_ref().filter(|view| view.opened.number == number).map(|view| view.tree.selected());
-        let hunt =
-            Hunt::Pattern { pattern: pattern.clone(), from: (number, node), forward, among: self.list.wanted.clone() };
-        let text = format!("searching {text}");
-        self.seeker.begin(hunt);
-        self.sought = 0;
-        self.tell(text);
-    }
-
-    /// Lists only messages that pass; no words: all.
-    fn set_filter(&mut self, text: &str) {
-        let selected = self.list.selected();
-        self.seeker.cancel();
-        self.sought = 0;
-        match Filter::parse(text, self.opening.catalog) {
-            None => {
-                self.filter = None;
-                self.list.wanted = None;
-                let row = selected.map_or(0, |number| self.list.row_of(number));
-                self.list.scroll.jump(row, self.list.len(), self.list_height());
-            }
-            Some(filter) => {
-                self.filter = Some(text.to_owned());
-                self.list.wanted = Some(Vec::new());
-                self.anchor = selected;
-                self.seeker.begin(Hunt::Filter(filter));
-            }
-        }
-    }
-
-    /// Takes what was found since.
-    fn take_findings(&mut self) {
-        for finding in self.seeker.findings() {
-            match finding {
-                Finding::Progress(sought) => self.sought = sought,
-                Finding::Passing(numbers, sought) => {
-                    self.sought = sought;
-                    if let Some(wanted) = &mut self.list.wanted {
-                        wanted.extend(numbers);
-                    }
-                    if let Some(anchor) = self.anchor {
-                        let (row, len) = (self.list.row_of(anchor), self.list.len());
-                        self.list.scroll.jump(row.min(len.saturating_sub(1)), len, self.list_height());
-                    }
-                }
-                Finding::Node(number, node) => {
-                    self.seeker.end();
-                    self.notice = None;
-                    self.goal = Some((number, Goal::Node(node)));
-                    let is_open = self.view.as_ref().is_some_and(|view| view.opened.number == number);
-                    self.jump(number);
-                    if is_open {
-                        self.reach_goal();
-                    }
-                    if self.focus == Pane::List {
-                        self.give_keys(Pane::Tree);
-                    }
-                }
-                Finding::Filtered => self.seeker.end(),
-                Finding::Nowhere => {
-                    self.seeker.end();
-                    let text = self.pattern.as_ref().map_or("it", |(text, _)| text);
-                    self.fail(format!("{text} is nowhere"));
-                }
-            }
-        }
-    }
-
-    /// Goes to the node that the message was opened for.
-    fn reach_goal(&mut self) {
-        let height = self.areas.tree.height;
-        let Some(view) = &mut self.view else { return };
-        let Some((_, goal)) = self.goal.take_if(|(number, _)| *number == view.opened.number) else { return };
-        let node = match goal {
-            Goal::Node(node) => Some(node),
-            Goal::Fault(Step::Forward) => view.opened.fault_beside(0, true),
-            Goal::Fault(Step::Backward) => view.opened.fault_beside(u32::MAX, false),
-        };
-        if let Some(node) = node {
-            view.tree.select(&view.opened, node, height);
-        }
-        self.tree_to_bytes();
-    }
-
     /// Rows of messages that are in sight.
-    fn list_height(&self) -> u64 {
+    pub(super) fn list_height(&self) -> u64 {
         u64::from(self.areas.list.height.saturating_sub(1))
     }
 
@@ -668,8 +496,10 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Takes what has come since: messages, decoded rows and trees. `wait` lets it wait a moment for what is in sight.
     pub(super) fn refresh(&mut self, wait: bool) {
-        self.status = self.book.status();
-        self.list.all = self.book.len();
+        if !self.paused {
+            self.status = self.book.status();
+            self.list.all = self.book.len();
+        }
         if self.follow {
             self.list.scroll.cursor = self.list.len().saturating_sub(1);
         }
@@ -726,10 +556,8 @@ impl<'b, 'p> App<'b, 'p> {
     /// Shows another message; where it is of the same kind as the one before, the same field stays selected.
     fn show(&mut self, opened: Opened<'p>) {
         let mut tree = TreePane::new(&opened);
-        let before = self.view.take().filter(|view| view.opened.title.0 == opened.title.0);
-        if let Some(before) = before {
-            let path = before.opened.path(before.tree.selected());
-            tree.select(&opened, opened.find(&path), self.areas.tree.height);
+        if let Some((_, path)) = self.field.as_ref().filter(|(title, _)| *title == opened.title.0) {
+            tree.select(&opened, opened.find(path), self.areas.tree.height);
         }
         self.view = Some(View { opened, tree, hex: HexPane::default() });
         self.tree_to_bytes();

@@ -110,7 +110,9 @@ impl<'p> Worker<'_, 'p> {
     fn open(&self, room: &mut Room, number: u64) -> Answer<'p> {
         match self.book.message(number, room) {
             Ok(message) => {
-                let opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
+                let mut opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
+                // A comment that cannot be read is not worth a word when the message can.
+                opened.comments = self.book.comments_of(number).unwrap_or_default();
                 Answer::Opened(Box::new(opened))
             }
             Err(error) => Answer::Failed(number, error.to_string()),

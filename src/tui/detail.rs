@@ -8,7 +8,7 @@ use super::app::{App, View};
 use super::text::Pen;
 use crate::dissect::{Place, Scope, What};
 use crate::output::anatomy;
-use crate::output::table::wrap;
+use crate::output::table::{harmless, wrap};
 use crate::output::tree_text::write_span;
 use crate::protocol::{Catalog, Field, SchemaField};
 
@@ -43,7 +43,8 @@ pub(super) fn draw(app: &App<'_, '_>, area: Rect, buffer: &mut Buffer) {
     pen.put("  ", Style::new());
     pen.put(&place, look.faint());
     if !is_pane {
-        for text in short(view, index).into_iter().chain([line.note]).filter(|text| !text.is_empty()) {
+        let comments = view.opened.comments.iter().filter(|_| index == 0).map(|comment| harmless(comment));
+        for text in short(view, index).into_iter().chain([line.note]).chain(comments).filter(|text| !text.is_empty()) {
             pen.put(" · ", look.faint());
             pen.put(&text, Style::new());
         }
@@ -89,6 +90,9 @@ fn field_of<'v, 'p>(view: &'v View<'p>, index: u32) -> Option<(&'p Field, &'v [u
 /// All that is known, by name.
 fn facts(catalog: &Catalog, view: &View<'_>, index: u32, about: String) -> Vec<(&'static str, String)> {
     let mut facts = vec![("path", view.opened.path(index).join(" / "))];
+    if index == 0 {
+        facts.extend(view.opened.comments.iter().map(|comment| ("comment", harmless(comment))));
+    }
     facts.push(("what", about));
     let Some(node) = view.opened.tree.nodes().get(index as usize) else { return facts };
     let bytes = view.opened.tree.bytes(&view.opened.frame, node.span);
@@ -107,6 +111,11 @@ fn facts(catalog: &Catalog, view: &View<'_>, index: u32, about: String) -> Vec<(
     };
     if !is_withheld {
         facts.push(("bytes", hex(bytes)));
+    }
+    if let Some(piece) = view.opened.piece(node.span.start).filter(|_| node.span.buffer == 0) {
+        let stream = view.opened.stream_offset + u64::from(node.span.start);
+        let file = view.opened.file_offset(node.span.start).unwrap_or_default();
+        facts.push(("where", format!("packet {}, byte {stream} of the stream, {file} of the file", piece.packet)));
     }
     if let Some((field, _)) = field_of(view, index) {
         facts.push(("schema", schema(catalog, field)));

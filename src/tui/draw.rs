@@ -62,7 +62,11 @@ impl App<'_, '_> {
         if let Some(filter) = &self.filter {
             right = format!("{right} of {}  filter: {}", self.list.all, harmless(filter));
         }
-        right.push_str(if self.follow { "  following " } else { " " });
+        right.push_str(match (self.paused, self.follow) {
+            (true, _) => "  paused ",
+            (_, true) => "  following ",
+            _ => " ",
+        });
         let mut pen = Pen::new(buffer, area);
         pen.keep_right(right.len() as u16 + 1);
         pen.put(" ", Style::new());

@@ -63,6 +63,26 @@ pub(super) enum Offsets {
     Frame,
     /// The first byte of the stream.
     Stream,
+    /// The first byte of the file, as far as a byte lies in one.
+    File,
+}
+
+impl Offsets {
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Frame => Self::Stream,
+            Self::Stream => Self::File,
+            Self::File => Self::Frame,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Frame => "offsets in the frame",
+            Self::Stream => "offsets in the stream",
+            Self::File => "offsets in the file; of a row, that of its first byte",
+        }
+    }
 }
 
 impl HexOptions {
@@ -87,18 +107,23 @@ fn columns_of(bytes: u32) -> usize {
 struct Grid {
     bytes: u32,
     digits: usize,
-    first: u64,
 }
 
 impl HexPane {
     fn grid(self, opened: &Opened<'_>, area: Rect, options: HexOptions) -> Grid {
-        let first = match options.offsets {
-            Offsets::Stream if self.buffer == 0 => opened.stream_offset,
-            _ => 0,
-        };
-        let last = first + opened.buffer(self.buffer).len() as u64;
+        let last = (opened.buffer(self.buffer).len() as u32).saturating_sub(1);
+        let last = self.label(opened, last, options).max(self.label(opened, 0, options));
         let digits = format!("{last:x}").len().max(4).next_multiple_of(2);
-        Grid { bytes: options.bytes(area.width, digits), digits, first }
+        Grid { bytes: options.bytes(area.width, digits), digits }
+    }
+
+    /// A byte's offset as it is shown; 0 where it has none.
+    fn label(self, opened: &Opened<'_>, offset: u32, options: HexOptions) -> u64 {
+        match options.offsets {
+            Offsets::Stream if self.buffer == 0 => opened.stream_offset + u64::from(offset),
+            Offsets::File if self.buffer == 0 => opened.file_offset(offset).unwrap_or_default(),
+            _ => offset.into(),
+        }
     }
 
     /// Shows the bytes of a node.
@@ -149,10 +174,14 @@ impl HexPane {
 
     /// Puts the cursor at an offset, counted as the offsets that are shown.
     pub(super) fn go_to(&mut self, opened: &Opened<'_>, offset: u64, options: HexOptions) -> bool {
-        let first = if options.offsets == Offsets::Stream && self.buffer == 0 { opened.stream_offset } else { 0 };
+        let at = match options.offsets {
+            Offsets::Stream if self.buffer == 0 => offset.checked_sub(opened.stream_offset),
+            Offsets::File if self.buffer == 0 => opened.byte_of_file(offset).map(u64::from),
+            _ => Some(offset),
+        };
         let len = opened.buffer(self.buffer).len() as u64;
-        let at = offset.checked_sub(first).filter(|at| *at < len);
-        self.cursor = at.map_or(self.cursor, |at| at as u32);
+        let at = at.filter(|at| *at < len).map(|at| at as u32);
+        self.cursor = at.unwrap_or(self.cursor);
         at.is_some()
     }
 
@@ -217,7 +246,7 @@ impl HexPane {
             let line = bytes.get(start as usize..).unwrap_or_default();
             let line = line.get(..grid.bytes as usize).unwrap_or(line);
             let mut pen = Pen::new(screen, Rect { y, height: 1, ..area });
-            pen.put(&format!("{:0digits$x}  ", grid.first + u64::from(start), digits = grid.digits), look.faint());
+            pen.put(&format!("{:0digits$x}  ", self.label(opened, start, options), digits = grid.digits), look.faint());
             let styles: Vec<Style> = (start..)
                 .zip(line)
                 .map(|(at, _)| {

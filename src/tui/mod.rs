@@ -10,6 +10,7 @@ mod decoder;
 mod detail;
 mod draw;
 mod filter;
+mod find;
 mod help;
 mod hex;
 mod keys;

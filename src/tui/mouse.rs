@@ -65,6 +65,7 @@ impl App<'_, '_> {
             }
         };
         self.give_keys(pane);
+        self.note_field();
         // A second click on what is selected opens it.
         if is_there && has_keys && was_selected == self.selection() && pane != Pane::Hex {
             self.act(Action::Open);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::conversation::Message;
+use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
 use crate::output::grid::Region;
@@ -20,6 +20,10 @@ pub(super) struct Opened<'p> {
     pub(super) heading: String,
     /// The place of its first byte in its stream.
     pub(super) stream_offset: u64,
+    /// Where in its stream, in which packet and in which file its bytes lie.
+    pieces: Vec<Piece>,
+    /// What somebody has noted at its packets.
+    pub(super) comments: Vec<String>,
     topics: Arc<TopicNames>,
     catalog: &'p Catalog,
     show_secrets: bool,
@@ -55,6 +59,8 @@ impl<'p> Opened<'p> {
             title: title(opening.catalog, message),
             heading: heading.trim_end().to_owned(),
             stream_offset: message.stream_offset,
+            pieces: message.pieces.to_vec(),
+            comments: Vec::new(),
             topics,
             catalog: opening.catalog,
             show_secrets,
@@ -81,6 +87,31 @@ impl<'p> Opened<'p> {
             None => &self.frame,
             Some(index) => self.tree.buffers().get(index as usize).map(Vec::as_slice).unwrap_or_default(),
         }
+    }
+
+    /// The piece that a byte of the frame came in.
+    pub(super) fn piece(&self, offset: u32) -> Option<&Piece> {
+        let at = self.stream_offset + u64::from(offset);
+        let piece = self.pieces.get(self.pieces.partition_point(|piece| piece.end <= at))?;
+        Some(piece).filter(|piece| piece.start <= at)
+    }
+
+    /// The byte of the frame that lies at a place of the file.
+    pub(super) fn byte_of_file(&self, offset: u64) -> Option<u32> {
+        let holds = |piece: &&Piece| {
+            let first = piece.place.offset;
+            (first..first + (piece.end - piece.start)).contains(&offset)
+        };
+        let piece = self.pieces.iter().find(holds)?;
+        let at = piece.start + (offset - piece.place.offset);
+        at.checked_sub(self.stream_offset).and_then(|at| u32::try_from(at).ok())
+    }
+
+    /// Where in its file a byte of the frame lies.
+    pub(super) fn file_offset(&self, offset: u32) -> Option<u64> {
+        let piece = self.piece(offset)?;
+        let at = self.stream_offset + u64::from(offset);
+        Some(piece.place.after(at - piece.start).offset)
     }
 
     /// How many buffers there are, the frame counted.

@@ -17,12 +17,14 @@ impl<'p> MessageSink<'p> for Reader<'_> {
         self.messages += 1;
         let mut at = message.stream_offset;
         let mut bytes: Vec<u8> = Vec::new();
-        for piece in message.pieces {
+        for piece in message.frame_pieces() {
             assert_eq!((piece.start, piece.place.source), (at, 0));
             at = piece.end;
             bytes.extend(&self.file[piece.place.offset as usize..][..(piece.end - piece.start) as usize]);
         }
         assert!(bytes == message.frame, "message {}", message.index);
+        let there: u64 = message.pieces.iter().map(|piece| piece.end - piece.start).sum();
+        assert_eq!(there + message.gap, message.size());
         assert_eq!(message.pieces.iter().map(|piece| piece.time).max(), Some(message.time));
         let mut packets: Vec<_> = message.pieces.iter().map(|piece| piece.packet).collect();
         packets.sort_unstable();

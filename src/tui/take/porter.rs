@@ -235,7 +235,9 @@ impl Porter<'_, '_> {
             let Some(number) = numbers.at(done) else { break };
             let message = self.book.message(number, &mut room).map_err(|error| unreadable(number, &error))?;
             match &mut writer {
-                Writer::Ndjson(writer) => writer.message(&mut out, &message),
+                Writer::Ndjson(writer) => {
+                    writer.message(&mut out, &message);
+                }
                 Writer::Pcapng(maker) => {
                     holds_secrets = holds_secrets || self.holds_secrets(&message);
                     // They are read in a room of their own.
