@@ -509,7 +509,9 @@ impl<'b, 'p> App<'b, 'p> {
         if !missing.is_empty() {
             self.decoder.rows(missing);
         }
-        if selected != self.wanted {
+        // A filter that fills the list takes nothing out of sight.
+        let is_filling = selected.is_none() && self.seeker.is_busy();
+        if selected != self.wanted && !is_filling {
             self.wanted = selected;
             self.unreadable = None;
             match selected {

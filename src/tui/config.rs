@@ -162,7 +162,7 @@ impl Reader<'_> {
     #[cold]
     fn wrong(self, at: Range<usize>, what: String) -> ConfigError {
         let before = self.text.as_bytes().get(..at.start).unwrap_or(self.text.as_bytes());
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = 1 + memchr::memchr_iter(b'\n', before).count();
         ConfigError::Wrong { file: self.file.to_owned(), line, what }
     }
 

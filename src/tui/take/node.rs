@@ -114,8 +114,11 @@ pub(super) fn c(bytes: &[u8]) -> String {
 
 /// Rows of twelve elements, each with a comma.
 fn elements(bytes: &[u8]) -> String {
-    let rows = rows(bytes, 12, |byte| format!("0x{byte:02x},"), " ");
-    rows.iter().map(|row| format!("    {row}\n")).collect()
+    let mut text = String::new();
+    for row in rows(bytes, 12, |byte| format!("0x{byte:02x},"), " ") {
+        text.extend(["    ", &row, "\n"]);
+    }
+    text
 }
 
 fn rows(bytes: &[u8], width: usize, write: impl Fn(&u8) -> String, between: &str) -> Vec<String> {

@@ -128,7 +128,9 @@ impl Taker {
     /// Stops. Whether there was something to stop.
     pub(super) fn cancel(&mut self) -> bool {
         let current = self.current.take();
-        current.iter().for_each(|cancelled| cancelled.store(true, Ordering::Relaxed));
+        if let Some(cancelled) = &current {
+            cancelled.store(true, Ordering::Relaxed);
+        }
         current.is_some()
     }
 
@@ -264,7 +266,7 @@ impl Porter<'_, '_> {
         let mut text = format!("{target}: {}", count(wanted, "message"));
         let more = numbers.len() - wanted;
         if more > 0 {
-            text.push_str(&format!(", and {} without which they cannot be read", count(more, "message")));
+            text.extend([", and ", &count(more, "message"), " without which they cannot be read"]);
         }
         if holds_secrets && !self.show_secrets {
             text.push_str("; secrets are in it as they were sent");
