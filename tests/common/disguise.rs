@@ -62,7 +62,7 @@ pub(crate) const LINKS: [(&str, Link); 18] = [
     ("raw 12", (12, <[u8]>::to_vec)),
     ("raw 14", (14, <[u8]>::to_vec)),
     ("cooked", (113, |ip| [&[0; 14], &ether_type(ip)[..], ip].concat())),
-    ("cooked with a tag", (113, |ip| [&[0; 14], &[0x81, 0, 0, 7], &ether_type(ip)[..], ip].concat())),
+    ("cooked with a tag", (113, |ip| [&[0; 14][..], &[0x81, 0, 0, 7], &ether_type(ip)[..], ip].concat())),
     ("cooked 2", (276, |ip| [&ether_type(ip)[..], &[0; 18], ip].concat())),
     ("cooked 2 with labels", (276, |ip| [&[0x88, 0x47], &[0; 18][..], &labelled(2, ip)].concat())),
 ];
