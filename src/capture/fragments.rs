@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::iter;
 use std::net::IpAddr;
 use std::ops::Range;
 
@@ -200,7 +201,7 @@ impl Datagram {
         let mut is_new = false;
         let mut at = start;
         let before = self.there.iter().filter(|there| there.end > start && there.start < end).cloned();
-        for there in before.chain([end..end]) {
+        for there in before.chain(iter::once(end..end)) {
             let gap = at..there.start.max(at);
             if let (false, Some(to), Some(from)) =
                 (gap.is_empty(), self.bytes.get_mut(gap.clone()), ip.payload.get(gap.start - start..gap.end - start))
@@ -225,7 +226,7 @@ impl Datagram {
         let touched = self.there.get(first..last).unwrap_or_default();
         let start = touched.first().map_or(range.start, |there| there.start.min(range.start));
         let end = touched.last().map_or(range.end, |there| there.end.max(range.end));
-        self.there.splice(first..last, [start..end]);
+        self.there.splice(first..last, iter::once(start..end));
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a packet down to TCP, through the link layer and any tunnels.
 //!
 //! References: the link-layer header types of tcpdump.org, IEEE 802.1Q, RFC 7348 (VXLAN), RFC 8926 (Geneve), RFC 2784 and
-//! 2890 (GRE), draft-foschiano-erspan (ERSPAN), RFC 2003, 2473 and 4213 (IP in IP), RFC 3032 (MPLS), RFC 2516 (PPPoE).
+//! 2890 (GRE), draft-foschiano-erspan (ERSPAN), RFC 2003, 2473 and 4213 (IP in IP), RFC 3032 (MPLS), RFC 2516 (`PPPoE`).
 
 use etherparse::ip_number;
 
