@@ -9,7 +9,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::page::{Draft, KindId, Record};
 use super::{Book, Ends, Kind, Sealed};
-use crate::capture::{Captures, CommentsAt, Packet};
+use crate::capture::{Captures, CommentsAt, Packet, Spool};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
 use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
 use crate::foreign::{Foreign, recognise};
@@ -34,10 +34,22 @@ impl<'b, 'p> Indexer<'b, 'p> {
     /// [again](crate::capture::Again).
     pub fn new(book: &'b Book<'p>, captures: Captures, options: Options) -> Self {
         let mut state = book.state_mut();
-        state.sources = captures.sources().into();
         state.status.total = captures.length();
         drop(state);
-        let session = Session::new(book.catalog, options, Writer::new(book));
+        let mut session = Session::new(book.catalog, options, Writer::new(book));
+        let mut sources = captures.sources();
+        match Spool::new() {
+            Ok(spool) => {
+                let number = sources.len() as u16;
+                sources.push(spool.source("IP fragments put together"));
+                session.keep_datagrams(spool, number);
+            }
+            Err(error) => {
+                let trouble = format!("IP fragments cannot be kept: {error}");
+                book.state_mut().status.troubles.push(trouble);
+            }
+        }
+        book.state_mut().sources = sources.into();
         Self { captures, session, topics: (0, None) }
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::container::{Input as Bytes, unpacked};
 use super::source::{Reread, Source, Spool, Spooled};
 use super::{CaptureError, CaptureReader, Packet, Place, Time};
 
@@ -18,7 +19,7 @@ mod tests;
 pub struct Captures {
     inputs: Vec<Input>,
     packets: u64,
-    /// Bytes of all captures; None when one of them is no file.
+    /// Bytes of all captures; None when one of them is no file, or is packed.
     length: Option<u64>,
 }
 
@@ -27,13 +28,13 @@ pub struct Captures {
 pub enum Again {
     /// They are not.
     No,
-    /// They are: what comes from a pipe is kept in a [`Spool`].
+    /// They are: what comes from a pipe or out of a container is kept in a [`Spool`].
     Yes,
 }
 
 /// A capture and what is known of its next packet.
 struct Input {
-    reader: CaptureReader<Box<dyn Read + Send>>,
+    reader: CaptureReader<Bytes>,
     next: Next,
     source: Source,
 }
@@ -96,7 +97,7 @@ impl Captures {
         Self { inputs: Vec::new(), packets: 0, length: Some(0) }
     }
 
-    /// Opens captures by their paths; `-` is standard input.
+    /// Opens captures by their paths; `-` is standard input. What is packed with gzip, zstd or lz4 is unpacked.
     ///
     /// # Errors
     /// When one of them cannot be opened or is not a capture.
@@ -133,9 +134,12 @@ impl Captures {
             return self.add_stream(&name, file, again);
         }
         let file = Arc::new(file);
-        let source = Source::new(&name, Some(file.clone()));
+        let (reader, was_packed) = open_containers(&name, Box::new(Reread::new(file.clone())))?;
+        if was_packed {
+            return self.add_once(&name, reader, again);
+        }
         self.length = self.length.map(|length| length.saturating_add(about.len()));
-        self.add(source, Box::new(Reread::new(file)))
+        self.add(Source::new(&name, Some(file)), reader)
     }
 
     /// Adds a capture that can be read only once and grows, as far as anyone knows.
@@ -148,9 +152,15 @@ impl Captures {
         reader: impl Read + Send + 'static,
         again: Again,
     ) -> Result<(), OpenError> {
+        let (reader, _) = open_containers(name, Box::new(reader))?;
+        self.add_once(name, reader, again)
+    }
+
+    /// Adds a capture whose bytes lie in no file as they are.
+    fn add_once(&mut self, name: &str, reader: Bytes, again: Again) -> Result<(), OpenError> {
         self.length = None;
         match again {
-            Again::No => self.add(Source::new(name, None), Box::new(reader)),
+            Again::No => self.add(Source::new(name, None), reader),
             Again::Yes => {
                 let spool = Spool::new().map_err(|source| OpenError::Spool { name: name.to_owned(), source })?;
                 self.add(spool.source(name), Box::new(Spooled::new(reader, spool)))
@@ -158,7 +168,7 @@ impl Captures {
         }
     }
 
-    fn add(&mut self, source: Source, reader: Box<dyn Read + Send>) -> Result<(), OpenError> {
+    fn add(&mut self, source: Source, reader: Bytes) -> Result<(), OpenError> {
         if self.inputs.len() >= usize::from(u16::MAX) {
             return Err(OpenError::TooMany);
         }
@@ -205,12 +215,12 @@ impl Captures {
         self.inputs.iter().all(|input| !matches!(input.next, Next::Unknown) || input.reader.is_ready())
     }
 
-    /// Bytes of the captures that have been dealt with.
+    /// Bytes of the captures that have been dealt with; of packed ones, of what was in them.
     pub fn offset(&self) -> u64 {
         self.inputs.iter().map(|input| input.reader.offset()).sum()
     }
 
-    /// Bytes of all captures when they were opened; None when one of them is not a file, and so may grow.
+    /// Bytes of all captures when they were opened; None when one of them is not a file, and so may grow, or is packed.
     pub fn length(&self) -> Option<u64> {
         self.length
     }
@@ -232,6 +242,14 @@ impl Captures {
         }
         Ok(first)
     }
+}
+
+/// Takes the containers off a capture, and says whether it had any.
+fn open_containers(name: &str, reader: Bytes) -> Result<(Bytes, bool), OpenError> {
+    unpacked(reader).map_err(|source| {
+        let error = CaptureError::Io { offset: 0, source };
+        OpenError::Capture { name: name.to_owned(), error }
+    })
 }
 
 impl Default for Captures {

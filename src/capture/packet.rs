@@ -8,13 +8,17 @@ use super::bytes::{ByteOrder, padded};
 /// Where a byte can be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Which input, counted from 0; a single reader knows of no other.
+    /// Which input, counted from 0; a single reader knows of no other. Datagrams that are put together can have a source of
+    /// their own.
     pub source: u16,
     /// How many bytes of the input are before it.
     pub offset: u64,
 }
 
 impl Place {
+    /// The place of bytes that lie in no input and are not kept.
+    pub const NOWHERE: Self = Self { source: u16::MAX, offset: 0 };
+
     /// The place so many bytes further on.
     #[must_use]
     pub const fn after(self, bytes: u64) -> Self {

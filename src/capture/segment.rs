@@ -1,22 +1,14 @@
 //! From a packet to its TCP segment.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use etherparse::{LaxIpSlice, LenSource, ip_number};
-
-use super::{LinkType, Packet, Place, Time};
+use super::fragments::Fragments;
+use super::ip::{Ip, Piece};
+use super::layers::{Found, Walk};
+use super::{Packet, Place, Spool, Time};
 
 #[cfg(test)]
 mod tests;
-
-const ETHER_IPV4: u16 = 0x0800;
-const ETHER_IPV6: u16 = 0x86dd;
-/// 802.1Q, 802.1ad and the number that switches used for `QinQ` before it.
-const ETHER_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// `AF_INET`, and `AF_INET6` as the BSDs, `FreeBSD` and macOS number it.
-const ADDRESS_FAMILIES: [u32; 4] = [2, 24, 28, 30];
-/// Segmentation offload makes packets of some hundred kilobytes; a length beyond this is not a length.
-const LONGEST_WITHOUT_LENGTH: u32 = 1024 * 1024;
 
 /// A TCP segment: what reassembly needs of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +42,13 @@ pub struct Segment<'a> {
 /// Why a packet is no TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSegment {
-    /// Something else: ARP, UDP, ICMP, a tunnel that is not opened.
+    /// Something else: ARP, UDP, ICMP.
     #[error("not TCP")]
     NotTcp,
-    /// A part of a fragmented IP packet.
+    /// In a tunnel that is not opened: it is encrypted or not known, or tunnels lie too deep in each other.
+    #[error("a tunnel that is not opened")]
+    Tunnel,
+    /// A part of a fragmented IP packet of which others are missing, or a copy of such a part.
     #[error("an IP fragment")]
     Fragment,
     /// Headers that contradict themselves or end too early.
@@ -73,8 +68,12 @@ pub struct PacketCounters {
     pub segments: u64,
     /// See [`NoSegment::NotTcp`].
     pub not_tcp: u64,
+    /// See [`NoSegment::Tunnel`].
+    pub tunnels: u64,
     /// See [`NoSegment::Fragment`].
     pub fragments: u64,
+    /// See [`Segments::left_out`].
+    pub fragments_left_out: u64,
     /// See [`NoSegment::Broken`].
     pub broken: u64,
     /// See [`NoSegment::LinkType`].
@@ -93,6 +92,7 @@ impl PacketCounters {
                 self.cut += u64::from(segment.cut > 0);
             }
             Err(NoSegment::NotTcp) => self.not_tcp += 1,
+            Err(NoSegment::Tunnel) => self.tunnels += 1,
             Err(NoSegment::Fragment) => self.fragments += 1,
             Err(NoSegment::Broken) => self.broken += 1,
             Err(NoSegment::LinkType(_)) => self.unknown_link += 1,
@@ -100,115 +100,114 @@ impl PacketCounters {
     }
 }
 
-/// Finds the TCP segment of a packet. Checksums are not looked at: network cards fill them in after the capture.
+/// Finds the TCP segment of a packet, alone: without other fragments. Checksums are not looked at: network cards fill them
+/// in after the capture.
 ///
 /// # Errors
 /// When there is none, see [`NoSegment`].
 pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, NoSegment> {
-    ip_packet(packet, network_layer(packet)?)
+    match Walk::packet(packet)? {
+        Found::Segment(segment) => Ok(segment),
+        Found::Fragment(..) => Err(NoSegment::Fragment),
+    }
 }
 
-/// Takes the link layer off and gives what should be an IP packet, with any padding that is behind it.
-fn network_layer<'a>(packet: &Packet<'a>) -> Result<&'a [u8], NoSegment> {
-    let data = packet.data;
-    match packet.link {
-        LinkType::ETHERNET => ether_payload(data, 12),
-        LinkType::LINUX_SLL => ether_payload(data, 14),
-        LinkType::LINUX_SLL2 => {
-            let (&[protocol_0, protocol_1], _) = data.split_first_chunk().ok_or(NoSegment::Broken)?;
-            let payload = data.get(20..).ok_or(NoSegment::Broken)?;
-            untagged(u16::from_be_bytes([protocol_0, protocol_1]), payload)
+/// Finds the TCP segments of packets, and puts IP fragments together on the way.
+pub struct Segments {
+    fragments: Fragments,
+    /// The datagram that was put together last.
+    datagram: Vec<u8>,
+    /// Where datagrams are kept, and the number of that source.
+    kept: Option<(Spool, u16)>,
+}
+
+impl Segments {
+    /// No packets yet.
+    pub fn new() -> Self {
+        Self { fragments: Fragments::new(), datagram: Vec::new(), kept: None }
+    }
+
+    /// Keeps datagrams that are put together: their bytes lie in no capture as they are. Segments in them have places in
+    /// the source with this number.
+    pub fn keep(&mut self, spool: Spool, source: u16) {
+        self.kept = Some((spool, source));
+    }
+
+    /// As [`segment`]; the packet with the last missing fragment has the segment of all.
+    ///
+    /// # Errors
+    /// When there is none, see [`NoSegment`].
+    pub fn segment<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Segment<'a>, NoSegment> {
+        let (mut walk, mut ip, mut place) = match Walk::packet(packet)? {
+            Found::Segment(segment) => return Ok(segment),
+            Found::Fragment(walk, ip, piece) => {
+                let (ip, place) = self.reassemble(&ip, piece, packet.time)?;
+                (walk.outside(), ip, place)
+            }
+        };
+        // A datagram may hold a tunnel with a fragment in it; the walk knows how deep it is.
+        loop {
+            let datagram = std::mem::take(&mut self.datagram);
+            match walk.reassembled(ip, &datagram, place)? {
+                Found::Fragment(inner, inner_ip, piece) => {
+                    (ip, place) = self.reassemble(&inner_ip, piece, packet.time)?;
+                    walk = inner.outside();
+                }
+                Found::Segment(_) => {
+                    self.datagram = datagram;
+                    break;
+                }
+            }
         }
-        LinkType::NULL | LinkType::LOOP => {
-            let (&family, payload) = data.split_first_chunk().ok_or(NoSegment::Broken)?;
-            // The host that captured may have had either byte order, and files have been moved and merged since.
-            let known = [u32::from_be_bytes(family), u32::from_le_bytes(family)]
-                .iter()
-                .any(|family| ADDRESS_FAMILIES.contains(family));
-            if known { Ok(payload) } else { Err(NoSegment::NotTcp) }
+        match walk.reassembled(ip, &self.datagram, place)? {
+            Found::Segment(segment) => Ok(segment),
+            Found::Fragment(..) => Err(NoSegment::Fragment),
         }
-        LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 | LinkType::IPV4 | LinkType::IPV6 => Ok(data),
-        LinkType(number) => Err(NoSegment::LinkType(number)),
     }
-}
 
-/// What follows an `EtherType` that stands at `position`.
-fn ether_payload(data: &[u8], position: usize) -> Result<&[u8], NoSegment> {
-    let rest = data.get(position..).unwrap_or_default();
-    let (&ether_type, payload) = rest.split_first_chunk().ok_or(NoSegment::Broken)?;
-    untagged(u16::from_be_bytes(ether_type), payload)
-}
-
-/// What follows all VLAN tags: two bytes of tag, then the next `EtherType`.
-fn untagged(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoSegment> {
-    let (mut ether_type, mut payload) = (ether_type, payload);
-    while ETHER_VLAN.contains(&ether_type) {
-        let (&[_, _, next_0, next_1], rest) = payload.split_first_chunk().ok_or(NoSegment::Broken)?;
-        ether_type = u16::from_be_bytes([next_0, next_1]);
-        payload = rest;
-    }
-    match ether_type {
-        ETHER_IPV4 | ETHER_IPV6 => Ok(payload),
-        _ => Err(NoSegment::NotTcp),
-    }
-}
-
-/// Opens an IP packet. Tunnels are to be opened here: a protocol that carries IP calls this function again.
-fn ip_packet<'a>(packet: &Packet<'a>, bytes: &'a [u8]) -> Result<Segment<'a>, NoSegment> {
-    let Ok((ip, stopped)) = LaxIpSlice::from_slice(bytes) else {
-        return Err(NoSegment::Broken);
-    };
-    let payload = ip.payload();
-    if payload.fragmented {
-        return Err(NoSegment::Fragment);
-    }
-    if stopped.is_some() {
-        return Err(NoSegment::Broken);
-    }
-    match payload.ip_number {
-        ip_number::TCP => {
-            let missing = missing_bytes(packet, &ip, bytes)?;
-            tcp_segment(packet, ip.source_addr(), ip.destination_addr(), payload.payload, missing)
+    /// Adds a fragment. When that makes a datagram whole, gives its headers and where it is kept.
+    fn reassemble(&mut self, ip: &Ip<'_>, piece: Piece, time: Time) -> Result<(Ip<'static>, Place), NoSegment> {
+        if !Fragments::are_wanted(ip.protocol) {
+            return Err(NoSegment::NotTcp);
         }
-        _ => Err(NoSegment::NotTcp),
+        let (protocol, bytes) = self.fragments.add(ip, piece, time).ok_or(NoSegment::Fragment)?;
+        self.datagram.clear();
+        self.datagram.extend_from_slice(bytes);
+        let place = match &mut self.kept {
+            None => Place::NOWHERE,
+            Some((spool, source)) => {
+                spool.append(bytes).map_or(Place::NOWHERE, |offset| Place { source: *source, offset })
+            }
+        };
+        let (source, destination) = (ip.source, ip.destination);
+        Ok((Ip { source, destination, protocol, payload: &[], missing: 0, piece: None }, place))
+    }
+
+    /// Gives up datagrams that are not whole, when there are no more packets.
+    pub fn finish(&mut self) {
+        self.fragments.finish();
+    }
+
+    /// Fragments that are in no segment: their datagrams were not whole, too old or too many, or they were wrong.
+    pub fn left_out(&self) -> u64 {
+        self.fragments.left_out()
     }
 }
 
-/// How many bytes of the IP packet are not in the capture.
-fn missing_bytes(packet: &Packet<'_>, ip: &LaxIpSlice<'_>, bytes: &[u8]) -> Result<u32, NoSegment> {
-    let (claimed, header) = match ip {
-        LaxIpSlice::Ipv4(ip) => (usize::from(ip.header().total_len()), ip.header().slice().len()),
-        LaxIpSlice::Ipv6(ip) => (usize::from(ip.header().payload_length()), 0),
-    };
-    let payload = ip.payload();
-    if claimed == 0 && payload.len_source == LenSource::Slice {
-        // Captured before segmentation offload filled the length in: only the capture knows how long the packet was.
-        let missing = packet.original_length.saturating_sub(packet.data.len() as u32);
-        return if missing <= LONGEST_WITHOUT_LENGTH { Ok(missing) } else { Err(NoSegment::Broken) };
+impl Default for Segments {
+    fn default() -> Self {
+        Self::new()
     }
-    if claimed < header {
-        return Err(NoSegment::Broken);
-    }
-    if !payload.incomplete {
-        return Ok(0);
-    }
-    let expected = if header == 0 { etherparse::Ipv6Header::LEN + claimed } else { claimed };
-    Ok(expected.saturating_sub(bytes.len()) as u32)
 }
 
-/// Opens a TCP segment, of which `missing` bytes at the end are not in the capture.
-fn tcp_segment<'a>(
-    packet: &Packet<'a>,
-    source: IpAddr,
-    destination: IpAddr,
-    bytes: &'a [u8],
-    missing: u32,
-) -> Result<Segment<'a>, NoSegment> {
+/// Opens a TCP segment.
+pub(super) fn tcp_segment<'a>(walk: &Walk<'a>, ip: &Ip<'a>) -> Result<Segment<'a>, NoSegment> {
     const FIN: u8 = 0x01;
     const SYN: u8 = 0x02;
     const RST: u8 = 0x04;
     const ACK: u8 = 0x10;
 
+    let (bytes, missing) = (ip.payload, ip.missing);
     let (fixed, _) = bytes.split_first_chunk::<20>().ok_or(NoSegment::Broken)?;
     // RFC 9293, section 3.1; window, checksum and urgent pointer are not needed.
     let &[p0, p1, p2, p3, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, ..] = fixed;
@@ -226,24 +225,24 @@ fn tcp_segment<'a>(
     };
     let acknowledgment = u32::from_be_bytes([a0, a1, a2, a3]);
     Ok(Segment {
-        packet: packet.number,
-        time: packet.time,
-        source: SocketAddr::new(source, u16::from_be_bytes([p0, p1])),
-        destination: SocketAddr::new(destination, u16::from_be_bytes([p2, p3])),
+        packet: walk.packet,
+        time: walk.time,
+        source: SocketAddr::new(ip.source, u16::from_be_bytes([p0, p1])),
+        destination: SocketAddr::new(ip.destination, u16::from_be_bytes([p2, p3])),
         sequence: u32::from_be_bytes([s0, s1, s2, s3]),
         acknowledgment: (flags & ACK != 0).then_some(acknowledgment),
         syn: flags & SYN != 0,
         fin: flags & FIN != 0,
         rst: flags & RST != 0,
         payload,
-        place: place_of(packet, payload),
+        place: place_of(walk, payload),
         cut,
     })
 }
 
-/// Where a part of a packet's data lies.
-fn place_of(packet: &Packet<'_>, part: &[u8]) -> Place {
+/// Where a part of the walk's data lies.
+fn place_of(walk: &Walk<'_>, part: &[u8]) -> Place {
     // The layers in between cut at both ends, so their lengths would have to be added up; addresses tell it at once.
-    let before = part.as_ptr().addr().checked_sub(packet.data.as_ptr().addr());
-    packet.place.after(before.filter(|before| *before <= packet.data.len()).unwrap_or_default() as u64)
+    let before = part.as_ptr().addr().checked_sub(walk.data.as_ptr().addr());
+    walk.place.after(before.filter(|before| *before <= walk.data.len()).unwrap_or_default() as u64)
 }

@@ -196,7 +196,11 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
             counted(counters.unmatched, "response without its request", "responses without their request"),
         ),
         (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
-        (packets.fragments, counted(packets.fragments, "IP fragment left out", "IP fragments left out")),
+        (
+            packets.fragments_left_out,
+            counted(packets.fragments_left_out, "IP fragment left out", "IP fragments left out"),
+        ),
+        (packets.tunnels, counted(packets.tunnels, "packet in a tunnel not opened", "packets in tunnels not opened")),
         (packets.broken, counted(packets.broken, "packet with broken headers", "packets with broken headers")),
         (
             packets.unknown_link,

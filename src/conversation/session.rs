@@ -1,7 +1,7 @@
 //! Packets in, messages out: the whole way from a capture to a sink.
 
 use super::tracker::{Conversations, Counters, MessageSink, Options};
-use crate::capture::{Packet, PacketCounters, segment};
+use crate::capture::{Packet, PacketCounters, Segments, Spool};
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{self, Limits, Reassembler};
@@ -9,6 +9,7 @@ use crate::stream::{self, Limits, Reassembler};
 /// Takes packets and tells a sink the messages in them.
 pub struct Session<'p, S> {
     packets: PacketCounters,
+    segments: Segments,
     reassembler: Reassembler,
     conversations: Conversations<'p, S>,
 }
@@ -18,9 +19,15 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
     pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
         Self {
             packets: PacketCounters::default(),
+            segments: Segments::new(),
             reassembler: Reassembler::new(Limits::default()),
             conversations: Conversations::new(catalog, options, sink),
         }
+    }
+
+    /// Keeps datagrams that are put together of IP fragments, see [`Segments::keep`].
+    pub fn keep_datagrams(&mut self, spool: Spool, source: u16) {
+        self.segments.keep(spool, source);
     }
 
     /// Takes the next packet.
@@ -28,7 +35,7 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
         for comment in packet.comments.clone() {
             self.conversations.sink().comment(packet.number, &comment);
         }
-        let outcome = segment(packet);
+        let outcome = self.segments.segment(packet);
         self.packets.count(&outcome);
         if let Ok(segment) = outcome {
             self.reassembler.push(&segment, &mut self.conversations);
@@ -37,6 +44,7 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
 
     /// Tells what is left when there are no more packets.
     pub fn finish(&mut self) {
+        self.segments.finish();
         self.reassembler.finish(&mut self.conversations);
     }
 
@@ -52,7 +60,7 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
 
     /// What became of the packets.
     pub fn packets(&self) -> PacketCounters {
-        self.packets
+        PacketCounters { fragments_left_out: self.segments.left_out(), ..self.packets }
     }
 
     /// What was odd about the streams.

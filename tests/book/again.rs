@@ -1,9 +1,13 @@
 //! Messages that are read again.
 
+use std::io::Write;
+use std::path::Path;
+
 use kafkascope::book::Step;
 use kafkascope::protocol::{Catalog, Side};
 
 use crate::capture::pcapng;
+use crate::disguise::{CONTAINERS, TUNNELS, fragments, ip_packets, pcap};
 use crate::support::{Input, book, capture, captures, compare};
 
 #[test]
@@ -72,6 +76,33 @@ fn battered(pcap: &[u8], seed: u64) -> Vec<u8> {
         records.push(record);
     }
     [header.to_vec(), records.concat()].concat()
+}
+
+#[test]
+fn what_was_packed_in_tunnels_and_in_fragments_is_read_again() {
+    let catalog = Catalog::builtin();
+    for name in ["44-kafkajs-gzip.pcap", "44-java-ipv6.pcap"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
+        let bytes = std::fs::read(&path).unwrap();
+        let packets = (1..).zip(ip_packets(&bytes)).flat_map(|(number, (time, ip))| {
+            // Some packets as they are, some in a tunnel, some in fragments of it.
+            let packets = match number % 3 {
+                0 => vec![ip],
+                1 => vec![TUNNELS[2].1(&ip)],
+                _ => fragments(&TUNNELS[3].1(&ip), number, 64),
+            };
+            packets.into_iter().map(move |packet| (time, packet))
+        });
+        let plain = pcap(101, packets);
+        for (_, pack) in CONTAINERS {
+            assert!(compare(&catalog, &Input::Pipe(pack(&plain))) > 20);
+        }
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&CONTAINERS[0].1(&plain)).unwrap();
+        assert!(compare(&catalog, &Input::Files(vec![file.path().to_owned()])) > 20);
+        // Beside another capture.
+        assert!(compare(&catalog, &Input::Files(vec![path, file.path().to_owned()])) > 20);
+    }
 }
 
 #[test]

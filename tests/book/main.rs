@@ -11,6 +11,9 @@ mod again;
 #[path = "../common/capture.rs"]
 mod capture;
 mod changed;
+#[allow(dead_code, reason = "of the link layers one is enough here")]
+#[path = "../common/disguise.rs"]
+mod disguise;
 mod live;
 mod saved;
 mod support;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use kafkascope::book::{Book, Indexer, Room};
-use kafkascope::capture::{Again, Captures};
+use kafkascope::capture::{Again, Captures, Spool};
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
 use kafkascope::dissect::Opening;
 use kafkascope::dissect::TopicNames;
@@ -110,6 +110,8 @@ pub(crate) fn told(catalog: &Catalog, input: &Input) -> Vec<(Vec<u8>, String)> {
 
 fn drive<'p, S: MessageSink<'p>>(session: &mut Session<'p, S>, input: &Input) {
     let mut captures = input.open(Again::No);
+    // As a book does it, so that places are the same.
+    session.keep_datagrams(Spool::new().unwrap(), captures.sources().len() as u16);
     loop {
         match captures.next() {
             Ok(Some(packet)) => session.packet(&packet),

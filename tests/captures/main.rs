@@ -13,6 +13,9 @@
 
 mod compare;
 mod damaged;
+#[path = "../common/disguise.rs"]
+mod disguise;
+mod disguises;
 #[path = "../common/json.rs"]
 mod json;
 mod listed;

@@ -1,14 +1,19 @@
 //! Where the bytes of messages lie: in the capture, as they are.
 
-use kafkascope::capture::CaptureReader;
+use kafkascope::capture::{CaptureReader, Source, Spool};
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
 use kafkascope::protocol::Catalog;
 
 use crate::support::shared;
 
+/// The number of the source in which datagrams lie.
+const DATAGRAMS: u16 = 1;
+
 /// Reads each message from the capture by its pieces.
 struct Reader<'f> {
     file: &'f [u8],
+    /// What was put together of IP fragments.
+    datagrams: Source,
     messages: u64,
 }
 
@@ -18,8 +23,15 @@ impl<'p> MessageSink<'p> for Reader<'_> {
         let mut at = message.stream_offset;
         let mut bytes: Vec<u8> = Vec::new();
         for piece in message.frame_pieces() {
-            assert_eq!((piece.start, piece.place.source), (at, 0));
+            assert_eq!(piece.start, at);
             at = piece.end;
+            if piece.place.source == DATAGRAMS {
+                let start = bytes.len();
+                bytes.resize(start + (piece.end - piece.start) as usize, 0);
+                self.datagrams.read_at(&mut bytes[start..], piece.place.offset).unwrap();
+                continue;
+            }
+            assert_eq!(piece.place.source, 0);
             bytes.extend(&self.file[piece.place.offset as usize..][..(piece.end - piece.start) as usize]);
         }
         assert!(bytes == message.frame, "message {}", message.index);
@@ -41,7 +53,10 @@ fn every_message_lies_where_its_pieces_say() {
     for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let file = std::fs::read(&path).unwrap_or_default();
         let Ok(mut reader) = CaptureReader::new(&file[..]) else { continue };
-        let mut session = Session::new(&catalog, Options::default(), Reader { file: &file, messages: 0 });
+        let spool = Spool::new().unwrap();
+        let sink = Reader { file: &file, datagrams: spool.source("datagrams"), messages: 0 };
+        let mut session = Session::new(&catalog, Options::default(), sink);
+        session.keep_datagrams(spool, DATAGRAMS);
         while let Ok(Some(packet)) = reader.next() {
             session.packet(&packet);
         }

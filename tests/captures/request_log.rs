@@ -34,7 +34,7 @@ const fn row(name: &'static str, figures: [usize; 6]) -> (&'static str, Counts) 
 }
 
 /// Captures with all their bytes; of variants the log is that of their base.
-pub(crate) const CAPTURES: [(&str, Counts); 79] = [
+pub(crate) const CAPTURES: [(&str, Counts); 86] = [
     row("28-zk.pcap", [168, 168, 0, 0, 0, 0]),
     row("39-aiokafka-zstd.pcap", [20, 19, 0, 0, 1, 0]),
     row("39-java-0.10.2.2-none.pcap", [18, 18, 0, 0, 0, 0]),
@@ -58,6 +58,7 @@ pub(crate) const CAPTURES: [(&str, Counts); 79] = [
     row("44-connect-distributed.pcap", [311, 311, 0, 0, 0, 0]),
     row("44-franz-admin.pcap", [22, 22, 0, 0, 0, 0]),
     row("44-franz-sasl-scram256.pcap", [18, 18, 0, 0, 0, 0]),
+    row("44-franz-zstd-fragments.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-franz-zstd-reuse.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-franz-zstd.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-java-3.3.pcap", [20, 20, 0, 0, 0, 0]),
@@ -70,9 +71,14 @@ pub(crate) const CAPTURES: [(&str, Counts); 79] = [
     row("44-java-consumer-protocol.pcap", [57, 57, 0, 0, 0, 0]),
     row("44-java-errors-part.pcap", [92, 80, 0, 0, 0, 12]),
     row("44-java-errors.pcap", [92, 92, 0, 0, 0, 0]),
+    row("44-java-gzip-gre.pcap", [28, 28, 0, 0, 0, 0]),
+    row("44-java-gzip-gz.pcap.gz", [28, 28, 0, 0, 0, 0]),
+    row("44-java-gzip-ipip.pcap", [28, 28, 0, 0, 0, 0]),
     row("44-java-gzip-nanosecond.pcap", [28, 28, 0, 0, 0, 0]),
     row("44-java-gzip-vlan.pcap", [28, 28, 0, 0, 0, 0]),
+    row("44-java-gzip-vxlan.pcap", [28, 28, 0, 0, 0, 0]),
     row("44-java-gzip.pcap", [28, 28, 0, 0, 0, 0]),
+    row("44-java-ipv6-fragments.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-java-ipv6-null.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-java-ipv6-seqwrap.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-java-ipv6-vlan.pcap", [24, 24, 0, 0, 0, 0]),
@@ -110,6 +116,7 @@ pub(crate) const CAPTURES: [(&str, Counts); 79] = [
     row("44-mss-librdkafka-reordered.pcap", [34, 34, 0, 0, 0, 0]),
     row("44-mss-librdkafka-shuffled.pcap", [34, 34, 0, 0, 0, 0]),
     row("44-mss-librdkafka-sll.pcap", [34, 34, 0, 0, 0, 0]),
+    row("44-mss-librdkafka-zst.pcap.zst", [34, 34, 0, 0, 0, 0]),
     row("44-mss-librdkafka.pcap", [34, 34, 0, 0, 0, 0]),
     row("44-multi-dynamic.pcap", [330, 314, 0, 9, 3, 4]),
     row("44-multi-start.pcap", [633, 628, 0, 1, 4, 0]),
@@ -164,7 +171,7 @@ pub(crate) fn files(name: &str) -> Option<(PathBuf, Vec<Json>)> {
 
 /// The name of the capture that a variant was made from.
 pub(crate) fn base(name: &str) -> &str {
-    const VARIANTS: [&str; 16] = [
+    const VARIANTS: [&str; 22] = [
         "-reuse",
         "-gso-length-0",
         "-split",
@@ -173,6 +180,12 @@ pub(crate) fn base(name: &str) -> &str {
         "-null",
         "-raw",
         "-sll",
+        "-fragments",
+        "-gre",
+        "-ipip",
+        "-vxlan",
+        "-gz",
+        "-zst",
         "-seqwrap",
         "-duplicated",
         "-reordered",
@@ -182,7 +195,7 @@ pub(crate) fn base(name: &str) -> &str {
         "-lost",
         "-nosyn",
     ];
-    let stem = name.rsplit_once('.').unwrap().0;
+    let stem = name.split_once(".pcap").unwrap().0;
     VARIANTS.iter().find_map(|variant| stem.strip_suffix(variant)).unwrap_or(stem)
 }
 

@@ -68,19 +68,24 @@ fn a_capture_that_is_not_kept_cannot_be_read_again() {
 }
 
 /// A pipe that gives what was sent in pieces, as they were sent.
-struct Pipe(Receiver<Vec<u8>>);
+struct Pipe(Receiver<Vec<u8>>, Vec<u8>);
 
 impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Ok(bytes) = self.0.recv() else { return Ok(0) };
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
+        if self.1.is_empty() {
+            let Ok(bytes) = self.0.recv() else { return Ok(0) };
+            self.1 = bytes;
+        }
+        let count = buffer.len().min(self.1.len());
+        buffer[..count].copy_from_slice(&self.1[..count]);
+        self.1.drain(..count);
+        Ok(count)
     }
 }
 
 fn pipe() -> (Sender<Vec<u8>>, Pipe) {
     let (sender, receiver) = mpsc::channel();
-    (sender, Pipe(receiver))
+    (sender, Pipe(receiver, Vec::new()))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::bytes::ByteOrder;
-use super::super::{Comments, LinkType, NoSegment, Packet, PacketCounters, Place, Segment, Time, segment};
+use super::super::{Comments, LinkType, NoSegment, Packet, PacketCounters, Place, Segment, Segments, Time, segment};
 
 proptest! {
     #[test]
@@ -208,7 +208,188 @@ fn what_is_no_segment_is_counted() {
         counters.count(&outcome);
         assert_eq!(outcome.map(|_| ()), expected, "{link} {data:?}");
     }
-    let expected =
-        PacketCounters { packets: 11, segments: 1, not_tcp: 3, fragments: 2, broken: 4, unknown_link: 1, cut: 0 };
+    let expected = PacketCounters {
+        packets: 11,
+        segments: 1,
+        not_tcp: 3,
+        fragments: 2,
+        broken: 4,
+        unknown_link: 1,
+        ..PacketCounters::default()
+    };
     assert_eq!(counters, expected);
+}
+
+/// UDP from port 49152.
+fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
+    let [port_0, port_1] = port.to_be_bytes();
+    let [length_0, length_1] = (8 + payload.len() as u16).to_be_bytes();
+    [&[0xc0, 0, port_0, port_1, length_0, length_1, 0, 0], payload].concat()
+}
+
+fn ipv4_of(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    ipv4(20 + payload.len(), 0, protocol, payload)
+}
+
+/// What of a raw IP packet becomes of it, also where its fragments are put together.
+fn outcome(data: &[u8]) -> Result<usize, NoSegment> {
+    let packet = packet(LinkType::RAW, data, data.len() as u32);
+    let alone = segment(&packet).map(|segment| segment.payload.len());
+    assert_eq!(Segments::new().segment(&packet).map(|segment| segment.payload.len()), alone);
+    alone
+}
+
+#[test]
+fn a_tunnel_is_told_by_its_port_and_a_plausible_header() {
+    let frame = ethernet(&[], 0x0800, &whole_ipv4());
+    let through = |port, header: &[u8]| outcome(&ipv4_of(17, &udp(port, &[header, &frame].concat())));
+    assert_eq!(through(4789, &[8, 0, 0, 0, 0, 0, 1, 0]), Ok(5));
+    assert_eq!(through(4790, &[8, 0, 0, 0, 0, 0, 1, 0]), Err(NoSegment::NotTcp));
+    assert_eq!(through(4789, &[0, 0, 0, 0, 0, 0, 1, 0]), Err(NoSegment::NotTcp));
+    assert_eq!(through(4789, &[8, 0, 0, 0, 0, 0, 1, 1]), Err(NoSegment::NotTcp));
+    assert_eq!(through(6081, &[0, 0, 0x65, 0x58, 0, 0, 1, 0]), Ok(5));
+    // A later version, a control packet, reserved bits, options that are longer than the packet.
+    assert_eq!(through(6081, &[0x40, 0, 0x65, 0x58, 0, 0, 1, 0]), Err(NoSegment::NotTcp));
+    assert_eq!(through(6081, &[0, 0x80, 0x65, 0x58, 0, 0, 1, 0]), Err(NoSegment::NotTcp));
+    assert_eq!(through(6081, &[0, 1, 0x65, 0x58, 0, 0, 1, 0]), Err(NoSegment::NotTcp));
+    assert_eq!(through(6081, &[0x3f, 0, 0x65, 0x58, 0, 0, 1, 0]), Err(NoSegment::Broken));
+}
+
+#[test]
+fn what_is_in_a_tunnel_that_is_not_opened_is_counted() {
+    let ip = whole_ipv4();
+    for (protocol, payload) in [
+        (50, vec![1; 40]),
+        (115, vec![1; 40]),
+        // Source routing; the GRE of PPTP; something that is not known.
+        (47, [&[0x40, 0, 8, 0, 0, 0, 0, 0][..], &ip].concat()),
+        (47, [&[0x30, 1, 0x88, 0x0b, 0, 0, 0, 0][..], &ip].concat()),
+        (47, [&[0, 0, 0x12, 0x34][..], &ip].concat()),
+        // ERSPAN of another version; labels around what is not IP.
+        (47, [&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x30, 0, 0, 0, 0, 0, 0, 0][..], &ip].concat()),
+        (137, vec![0, 1, 1, 64, 0, 0, 0, 0]),
+    ] {
+        assert_eq!(outcome(&ipv4_of(protocol, &payload)), Err(NoSegment::Tunnel), "{protocol} {payload:?}");
+    }
+}
+
+#[test]
+fn tunnels_in_tunnels_end() {
+    let mut data = whole_ipv4();
+    for depth in 1..1000 {
+        data = ipv4_of(4, &data);
+        let expected = if depth <= 8 { Ok(5) } else { Err(NoSegment::Tunnel) };
+        assert_eq!(outcome(&data), expected, "{depth}");
+    }
+    // Tags and labels without end.
+    assert_eq!(
+        segment(&packet(LinkType::ETHERNET, &ethernet(&[0x8100; 10_000], 0x8100, &[]), 50_000)),
+        Err(NoSegment::Broken)
+    );
+    assert_eq!(outcome(&ipv4_of(137, &[0; 40_000])), Err(NoSegment::Broken));
+    // Extension headers without end.
+    let headers = [0, 0, 0, 0, 0, 0, 0, 0].repeat(5000);
+    assert_eq!(outcome(&ipv6(headers.len(), 0, &headers)), Err(NoSegment::Broken));
+}
+
+#[test]
+fn headers_that_are_cut_at_any_length_are_no_segments() {
+    let ip = whole_ipv4();
+    let frame = ethernet(&[0x8100], 0x0800, &ip);
+    let packets = [
+        ethernet(&[0x88a8], 0x8847, &[&[0, 1, 0, 64, 0, 2, 1, 64][..], &ip].concat()),
+        ethernet(&[], 0x8864, &[&[0x11, 0, 0, 1, 0, ip.len() as u8 + 2, 0, 0x21][..], &ip].concat()),
+        ethernet(&[], 0x0800, &ipv4_of(17, &udp(4789, &[&[8, 0, 0, 0, 0, 0, 1, 0][..], &frame].concat()))),
+        ethernet(
+            &[],
+            0x0800,
+            &ipv4_of(17, &udp(6081, &[&[1, 0, 0x65, 0x58, 0, 0, 1, 0, 1, 2, 3, 0][..], &frame].concat())),
+        ),
+        ethernet(&[], 0x0800, &ipv4_of(47, &[&[0x30, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 0][..], &frame].concat())),
+        ethernet(
+            &[],
+            0x0800,
+            &ipv4_of(
+                47,
+                &[&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..], &[0; 8], &frame]
+                    .concat(),
+            ),
+        ),
+        ethernet(&[], 0x86dd, &ipv6(ip.len(), 4, &ip)),
+    ];
+    for data in packets {
+        let whole = data.len();
+        for end in 0..=whole {
+            let packet = packet(LinkType::ETHERNET, &data[..end], whole as u32);
+            match segment(&packet) {
+                // The five bytes at the end are the payload, the four before them options of TCP.
+                Ok(segment) => {
+                    assert!(end >= whole - 9, "{end} of {whole}");
+                    assert_eq!(segment.payload.len() + segment.cut as usize, 5);
+                    assert!(segment.payload.is_empty() || segment.place.offset == 1000 + (whole - 5) as u64);
+                }
+                Err(error) => {
+                    assert!(end < whole - 9, "{error} {end} of {whole}");
+                    assert!(matches!(error, NoSegment::Broken | NoSegment::NotTcp), "{error} {end} of {whole}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_datagram_has_its_place_in_the_spool() {
+    let tcp = tcp(0x18, b"kafka on the shore");
+    let spool = super::super::Spool::new().unwrap();
+    let source = spool.source("datagrams");
+    let mut segments = Segments::new();
+    segments.keep(spool, 9);
+    for round in 1..3_u64 {
+        let (first, second) = tcp.split_at(32);
+        let first = ipv4(20 + first.len(), 0x2000, 6, first);
+        let second = ipv4(20 + second.len(), 4, 6, second);
+        let number = [0, round as u8];
+        let numbered = |mut bytes: Vec<u8>| {
+            bytes[4..6].copy_from_slice(&number);
+            bytes
+        };
+        let (first, second) = (numbered(first), numbered(second));
+        let first = packet(LinkType::RAW, &first, first.len() as u32);
+        assert_eq!(segments.segment(&first), Err(NoSegment::Fragment));
+        let second = packet(LinkType::RAW, &second, second.len() as u32);
+        let segment = segments.segment(&second).unwrap();
+        assert_eq!((segment.payload, segment.cut), (&b"kafka on the shore"[..], 0));
+        assert_eq!(segment.place, Place { source: 9, offset: tcp.len() as u64 * (round - 1) + 24 });
+        let mut again = vec![0; segment.payload.len()];
+        source.read_at(&mut again, segment.place.offset).unwrap();
+        assert_eq!(again, segment.payload);
+        assert_eq!(segments.segment(&second), Err(NoSegment::Fragment));
+    }
+    segments.finish();
+    assert_eq!(segments.left_out(), 0);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_in_a_tunnel_make_the_headers_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..80),
+        start in 0..9_usize,
+    ) {
+        let inner = |header: &[u8]| [header, &bytes[..]].concat();
+        let data = match start {
+            0 => ipv4_of(17, &udp(4789, &inner(&[8, 0, 0, 0, 0, 0, 1, 0]))),
+            1 => ipv4_of(17, &udp(6081, &inner(&[]))),
+            2 => ipv4_of(47, &inner(&[])),
+            3 => ipv4_of(47, &inner(&[0x10, 0, 0x22, 0xeb])),
+            4 => ipv4_of(47, &inner(&[0, 0, 0x88, 0x64])),
+            5 => ipv4_of(137, &inner(&[])),
+            6 => ipv6(bytes.len(), 44, &bytes),
+            7 => ipv6(bytes.len(), 60, &bytes),
+            _ => ipv4_of(4, &inner(&[0x45])),
+        };
+        let mut segments = Segments::new();
+        let packet = packet(LinkType::RAW, &data, data.len() as u32);
+        let _ = segments.segment(&packet);
+        let _ = segments.segment(&packet);
+    }
 }
