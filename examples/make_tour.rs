@@ -12,7 +12,8 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::Context;
-use kafkascope::capture::{CaptureReader, segment};
+use kafkascope::capture::{CaptureReader, LinkType, Time, segment};
+use kafkascope::output::pcapng::{self, Resolution, WrittenPacket};
 
 /// Some connections of a capture.
 struct Chapter {
@@ -115,8 +116,10 @@ fn main() -> anyhow::Result<()> {
 
 /// The tour as a file.
 pub(crate) fn tour(captures: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut file = section_header();
-    file.extend(interface());
+    let mut file = Vec::new();
+    let comment = "A tour of kafkascope: real brokers and clients on loopback. Made by examples/make_tour.rs.";
+    pcapng::section_header(&mut file, comment, None);
+    pcapng::interface(&mut file, LinkType::ETHERNET, Resolution::Microseconds);
     let mut time = START;
     for chapter in &CHAPTERS {
         let mut packets = chapter.packets(captures).with_context(|| chapter.capture)?;
@@ -126,7 +129,13 @@ pub(crate) fn tour(captures: &Path) -> anyhow::Result<Vec<u8>> {
         }
         time = packets.last().map_or(time, |packet| packet.time + PAUSE);
         for packet in &packets {
-            file.extend(enhanced_packet(packet));
+            let written = WrittenPacket {
+                time: Time::from_nanoseconds(packet.time * 1000),
+                data: &packet.data,
+                original_length: packet.original_length,
+                comments: packet.comment.as_slice(),
+            };
+            pcapng::packet(&mut file, &written, Resolution::Microseconds);
         }
     }
     Ok(file)
@@ -205,53 +214,4 @@ fn hang_up(packet: &Packet) -> Option<Packet> {
     put(TCP + 13, &[FIN_AND_ACK])?;
     let original_length = u32::try_from(data.len()).ok()?;
     Some(Packet { time: packet.time + 1000, data, original_length, comment: None })
-}
-
-/// A pcapng block, in little-endian byte order. See draft-ietf-opsawg-pcapng.
-fn block(kind: u32, body: &[u8]) -> Vec<u8> {
-    let padded = body.len().next_multiple_of(4);
-    let length = (padded as u32 + 12).to_le_bytes();
-    let mut block = [&kind.to_le_bytes(), &length, body].concat();
-    block.resize(padded + 8, 0);
-    block.extend(length);
-    block
-}
-
-/// An option of a block: code, length, value, padding.
-fn option(code: u16, value: &[u8]) -> Vec<u8> {
-    let mut option = [&code.to_le_bytes(), &(value.len() as u16).to_le_bytes(), value].concat();
-    option.resize(option.len().next_multiple_of(4), 0);
-    option
-}
-
-const END_OF_OPTIONS: [u8; 4] = [0; 4];
-
-fn section_header() -> Vec<u8> {
-    const BYTE_ORDER: [u8; 4] = 0x1a2b_3c4d_u32.to_le_bytes();
-    const VERSION: [u8; 4] = [1, 0, 0, 0];
-    const UNKNOWN_LENGTH: [u8; 8] = [0xff; 8];
-    let comment =
-        option(1, b"A tour of kafkascope: real brokers and clients on loopback. Made by examples/make_tour.rs.");
-    block(0x0a0d_0d0a, &[&BYTE_ORDER[..], &VERSION, &UNKNOWN_LENGTH, &comment, &END_OF_OPTIONS].concat())
-}
-
-/// Ethernet, no limit of length, time stamps in microseconds.
-fn interface() -> Vec<u8> {
-    block(1, &[[1, 0, 0, 0], [0; 4]].concat())
-}
-
-fn enhanced_packet(packet: &Packet) -> Vec<u8> {
-    let time = packet.time.cast_unsigned();
-    let (high, low) = ((time >> 32) as u32, time as u32);
-    let mut body = Vec::new();
-    for number in [0, high, low, packet.data.len() as u32, packet.original_length] {
-        body.extend(number.to_le_bytes());
-    }
-    body.extend(&packet.data);
-    body.resize(body.len().next_multiple_of(4), 0);
-    if let Some(comment) = &packet.comment {
-        body.extend(option(1, comment.as_bytes()));
-        body.extend(END_OF_OPTIONS);
-    }
-    block(6, &body)
 }

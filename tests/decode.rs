@@ -132,6 +132,25 @@ fn values_and_keys_beside_what_they_were() {
     }
 }
 
+/// A message of format 1 by the protocol guide: offset, size, CRC-32, magic, attributes, timestamp, key, value.
+#[test]
+fn messages_of_the_old_formats() {
+    let body = [&[1, 0, 0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0][..], b"\0\0\0\x01k\0\0\0\x07[1, 2 ]"].concat();
+    let size = [0, 0, 0, body.len() as u8 + 4];
+    let message = [&[0; 8][..], &size, &crc32fast::hash(&body).to_be_bytes(), &body].concat();
+    let mut talk = Talk::new();
+    let records = ("topicData[0].partitionData[0].records", Datum::Records(Some(message)));
+    let values = [("acks", Datum::Int(1)), ("topicData[0].name", Datum::text("orders")), records];
+    talk.say(ApiKey::PRODUCE, 2, Side::Request, &values);
+    let line = talk.export(&["--decode", "orders:value=json", "--decode", "orders:key=hex"], 1);
+    assert_eq!(line["faults"], json!([]));
+    let record = &produced(&line)[0];
+    assert_eq!((&record["key"], &record["value"]), (&json!("k"), &json!("[1, 2 ]")));
+    assert_eq!(record["_decoded"], json!({"key": "6b", "value": [1, 2]}));
+    let shown = talk.run(&["show", "--decode", "orders:value=json"]);
+    assert!(shown.contains("value bytes = 7 bytes [1,2] [0x"), "{shown}");
+}
+
 #[test]
 fn trees() {
     let mut talk = Talk::new();

@@ -417,6 +417,20 @@ fn payloads_on_the_command_line() {
     assert!(found.out.contains("!! leaderEpoch int32: expected 4 bytes, found 2 bytes and the end"), "{}", found.out);
 }
 
+/// A text that is not UTF-8 has its bytes beside it in trees as well. They are valid JSON.
+#[test]
+fn trees_mark_texts_that_are_not_utf_8() {
+    // A Metadata request v1 of client `\xff` for the topic `\xfea`.
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
+        .args(["-q", "explain", "--request", "-f", "tree", "00000013 0003 0001 00000007 0001 ff 00000001 0002 fe61"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let _: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(text.contains("\"value\":\"\u{fffd}\",\"valueBase64\":\"/w==\","), "{text}");
+    assert!(text.contains("\"value\":\"\u{fffd}a\",\"valueBase64\":\"/mE=\","), "{text}");
+}
+
 fn export_of_records(bytes: &[u8]) -> Value {
     let found = run_with(&["-q", "--as", "record-batch", "--format", "json", "-"], bytes);
     assert_eq!((found.code, found.err.as_str()), (0, ""));

@@ -134,16 +134,16 @@ fn shop() -> Capture {
 }
 
 const SHOP: &str = concat!(
-    "    No.         Time Client                  Broker                API                       Ver       Corr",
+    "    No.         Time Client                  Broker                API                                   Ver       Corr",
     "    Size   Latency  Summary\n",
-    "      1     0.001400 10.0.0.9:51522        → 10.0.0.1:9092         Metadata                   v0          7",
+    "      1     0.001400 10.0.0.9:51522        → 10.0.0.1:9092         Metadata                               v0          7",
     "      29            topics: orders\n",
-    "      2     0.002100 10.0.0.9:51522        ← 10.0.0.1:9092         Metadata                   v0          7",
+    "      2     0.002100 10.0.0.9:51522        ← 10.0.0.1:9092         Metadata                               v0          7",
     "      59    0.7 ms  1 broker, orders (1 partition)\n",
     "-- produce to the wrong broker --\n",
-    "      3     0.002800 10.0.0.9:51522        → 10.0.0.1:9092         Produce                    v0          8",
+    "      3     0.002800 10.0.0.9:51522        → 10.0.0.1:9092         Produce                                v0          8",
     "      74            orders[1]: 1 record, 27 B, acks leader\n",
-    "      4     0.003500 10.0.0.9:51522        ← 10.0.0.1:9092         Produce                    v0          8",
+    "      4     0.003500 10.0.0.9:51522        ← 10.0.0.1:9092         Produce                                v0          8",
     "      38    0.7 ms  orders[1]: NOT_LEADER_OR_FOLLOWER\n",
 );
 
@@ -409,4 +409,124 @@ fn what_is_not_kafka_is_not_listed() {
         }
     }
     assert!(seen > 5, "{seen}");
+}
+
+/// Runs a command that must not touch its input, and gives what it said.
+fn refused(arguments: &[&str], input: &str) -> String {
+    let before = fs::read(input).unwrap();
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+    assert_eq!(fs::read(input).unwrap(), before, "{arguments:?}");
+    stderr(&output)
+}
+
+#[test]
+fn results_never_overwrite_what_they_are_made_from() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    let other = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let roundabout =
+        format!("{}/../{}/shop.pcapng", folder.path().display(), folder.path().file_name().unwrap().display());
+    fs::hard_link(&path, other("hard")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&path, other("soft")).unwrap();
+    let names = [path.clone(), roundabout, other("hard"), other("soft")];
+    for name in names.iter().filter(|name| Path::new(name.as_str()).exists()) {
+        for command in ["list", "show", "export"] {
+            let said = refused(&[command, &path, "-o", name], &path);
+            assert!(said.contains("it is the input"), "{said}");
+        }
+        assert!(refused(&["list", "-r", name, "-o", &path], &path).contains("it is the input"));
+    }
+    let output = kafkascope().args(["list", "-", "-o", &path]).stdin(fs::File::open(&path).unwrap()).output().unwrap();
+    assert_eq!((output.status.code(), fs::read(&path).unwrap().len()), (Some(2), shop().bytes.len()));
+
+    let hex = path_in(&folder, "bytes.hex", b"0000000f 0012 0000 00000007 0001 63 0000");
+    refused(&["explain", "-r", &hex, "-o", &hex], &hex);
+    let draft = br#"{ "apiKey": 900, "type": "request", "name": "DraftRequest", "validVersions": "0", "flexibleVersions": "none",
+        "fields": [ { "name": "Name", "type": "string", "versions": "0+" } ] }"#;
+    let draft = path_in(&folder, "DraftRequest.json", draft);
+    refused(&["list", &path, "--schemas", &draft, "-o", &draft], &draft);
+    refused(&["schema", "diff", &draft, "MetadataRequest", "-o", &draft], &draft);
+
+    // Any other file is written, also one that is there already.
+    for _ in 0..2 {
+        let output = run(&["list", &path, "-o", &other("list.txt")]);
+        assert_eq!((output.status.code(), fs::read_to_string(other("list.txt")).unwrap().as_str()), (Some(0), SHOP));
+    }
+}
+
+#[test]
+fn a_message_that_is_not_there_is_said() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    for (arguments, lacking) in [(&["-m", "9"] as &[_], "9"), (&["-m", "2", "-m", "5", "-m", "0"], "5, 0")] {
+        let output = run(&[&["show", path.as_str()], arguments].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let expected =
+            format!("kafkascope: there is no message {lacking}: the capture has 4 messages, numbered from 1\n");
+        assert_eq!(stderr(&output), expected);
+        assert_eq!(stdout(&output).starts_with("#2 "), arguments.len() > 2);
+    }
+    assert_eq!(run(&["show", &path, "-m", "4"]).status.code(), Some(0));
+    assert_eq!(run(&["show", &path, "-c", "1", "-m", "1", "-m", "4"]).status.code(), Some(0));
+}
+
+#[test]
+fn help_is_found_where_people_look_for_it() {
+    let output = run(&["shop.pcapng", "-m", "5"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("kafkascope show -m N FILE"), "{}", stderr(&output));
+    let output = run(&["help", "show"]);
+    assert_eq!((output.status.code(), output.stdout.clone()), (Some(0), run(&["show", "--help"]).stdout));
+    assert_eq!(run(&["help"]).stdout, run(&["--help"]).stdout);
+}
+
+#[test]
+fn messages_with_faults_are_counted() {
+    let folder = TempDir::new().unwrap();
+    let mut capture = shop();
+    capture.say(CLIENT, &request(3, 0, 9, &[0, 0, 0, 1, 1, 156, 1, 2, 3]));
+    capture.say(CLIENT, &request(3, 0, 10, &[0, 0, 0, 9]));
+    let path = capture.write(&folder, "odd.pcapng");
+    // The list does not open records; the checksum of that in #3 is not right.
+    for (arguments, count) in [(&["list"] as &[_], 2), (&["export"], 3), (&["export", "-f", "tree"], 3), (&["show"], 3)]
+    {
+        let expected = format!("kafkascope: {count} messages with faults\n");
+        assert_eq!(stderr(&run(&[arguments, &[&path]].concat())), expected);
+    }
+    // What is not shown is not looked into.
+    assert_eq!(stderr(&run(&["show", &path, "-m", "5"])), "kafkascope: 1 message with faults\n");
+    assert_eq!(stderr(&run(&["show", &path, "-m", "1"])), "");
+}
+
+/// A name that is long, an error and much to say, comments without end: for other programs columns are fixed.
+#[test]
+fn columns_hold_when_piped() {
+    let folder = TempDir::new().unwrap();
+    let mut capture = shop();
+    // DescribeUserScramCredentials v0 has no users to describe and flexible headers.
+    capture.segment(CLIENT, 0x18, &request(50, 0, 9, &[0, 0, 0]), Some(&"c".repeat(60_000)));
+    let text = stdout(&run(&[&capture.write(&folder, "wide.pcapng")]));
+    let column = |line: &str| line.split(" v0 ").next().unwrap().width();
+    let lines: Vec<&str> = text.lines().skip(1).filter(|line| !line.starts_with("-- ")).collect();
+    assert!(lines.iter().all(|line| column(line) == column(lines[0])), "{text}");
+    assert!(text.contains(" DescribeUserScramCredentials "), "{text}");
+    assert!(text.lines().all(|line| line.width() < 500), "a comment is cut");
+}
+
+#[test]
+fn an_error_is_never_run_into_what_follows_it() {
+    let folder = TempDir::new().unwrap();
+    let mut capture = Capture::new();
+    capture.say(CLIENT, &request(18, 0, 7, &[]));
+    // UNSUPPORTED_VERSION and the versions of one API.
+    capture.say(BROKER, &response(7, &[0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 4]));
+    let path = capture.write(&folder, "fallback.pcapng");
+    for width in 70..130 {
+        let text = lines_in(&path, width);
+        let (_, behind) = text.split_once("UNSUPPORT").unwrap_or_else(|| panic!("{width}: {text}"));
+        let behind = behind.trim_start_matches(|letter: char| letter == '_' || letter.is_ascii_uppercase());
+        assert!(["\n", "…\n", ", "].iter().any(|start| behind.starts_with(start)), "{width}: {text}");
+    }
 }

@@ -56,7 +56,7 @@ fn with_page(check: impl Fn(&str, &Catalog, &Page<'_>)) {
 }
 
 fn halves<'p, 'c>(page: &'p Page<'c>) -> [(&'static str, &'p Half<'c>); 2] {
-    [("request", page.half(Side::Request)), ("response", page.half(Side::Response))]
+    [("request", page.half(Side::Request).unwrap()), ("response", page.half(Side::Response).unwrap())]
 }
 
 #[test]
@@ -147,7 +147,12 @@ fn the_grid_names_regions_without_colour() {
     with_page(|folder, _, page| {
         if folder == "describe_cluster" {
             let mut grid = String::new();
-            write_grid(&mut grid, &page.request.frame, &page.request.regions, PLAIN);
+            write_grid(
+                &mut grid,
+                &page.half(Side::Request).unwrap().frame,
+                &page.half(Side::Request).unwrap().regions,
+                PLAIN,
+            );
             assert_eq!(
                 grid,
                 "0000  00 00 00 0f 00 3c 00 02  00 00 00 00 00 00 00 00\n      \
@@ -214,13 +219,19 @@ fn records_are_a_region_of_their_own() {
     let api = catalog.api_named("Produce").unwrap();
     for version in 3..=13 {
         let page = Page::new(&catalog, api, version).unwrap();
-        let batches: Vec<u32> =
-            page.request.regions.iter().filter(|run| run.region == Region::RecordBatch).map(|run| run.len).collect();
+        let batches: Vec<u32> = page
+            .half(Side::Request)
+            .unwrap()
+            .regions
+            .iter()
+            .filter(|run| run.region == Region::RecordBatch)
+            .map(|run| run.len)
+            .collect();
         assert_eq!(batches, [61], "v{version}");
         assert!(page.intro.contains("any records field holds one empty 61-byte RecordBatch v2"));
     }
     let page = Page::new(&catalog, api, 2).unwrap();
-    assert!(page.request.regions.iter().all(|run| run.region != Region::RecordBatch));
+    assert!(page.half(Side::Request).unwrap().regions.iter().all(|run| run.region != Region::RecordBatch));
     assert!(page.intro.contains("any records field is empty"));
     assert!(page.intro.contains("Version 2 is not a flexible version"));
 }

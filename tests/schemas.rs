@@ -115,11 +115,57 @@ fn broken_fields_are_named_with_line_and_column() {
         (r#"{ "name": "A", "type": "int8", "versions": "0+", "about": 5 }"#, "draft.json:4:63: expected a string"),
         (r#"{ "name": "A", "type": "int8", "versions": "0+", "default": {} }"#, "draft.json:4:65: expected a string"),
         (r#""A""#, "draft.json:4:5: expected an object"),
+        (
+            r#"{ "name": "A", "type": "string", "versions": "0+", "nullableVersion": "0+" }"#,
+            "draft.json:4:56: \"nullableVersion\" is no attribute; did you mean \"nullableVersions\"?",
+        ),
+        (
+            r#"{ "name": "A", "type": "int8", "Versions": "0+" }"#,
+            "draft.json:4:36: \"Versions\" is no attribute; did you mean \"versions\"?",
+        ),
+        (
+            r#"{ "name": "A", "type": "int8", "versions": "0+", "tag": 0 }"#,
+            "draft.json:4:54: a tag, but no \"taggedVersions\" that say where it holds; add them, as in \"1+\"",
+        ),
+        (
+            r#"{ "name": "A", "type": "int8", "versions": "0+" }, { "name": "a", "type": "int8", "versions": "0+" }"#,
+            "draft.json:4:56: the struct has a field \"A\" already, in versions 0+; give one of them another name",
+        ),
+        (
+            r#"{ "name": "A", "type": "int8", "versions": "0+", "taggedVersions": "0+", "tag": 1 },
+               { "name": "B", "type": "int8", "versions": "0+", "taggedVersions": "0+", "tag": 1 }"#,
+            "draft.json:5:16: \"A\" has tag 1 already; give one of them another tag",
+        ),
     ];
     for (field, message) in cases {
         let text = draft(field);
         assert_eq!(error_of(&text), message, "{text}");
     }
+}
+
+/// What a newer Kafka may add is no mistake, and a name may be used again once the first field is gone.
+#[test]
+fn drafts_may_be_newer_than_what_is_known() {
+    for field in [
+        r#"{ "name": "A", "type": "int8", "versions": "0+", "shardedVersions": "0+", "since": "5.0" }"#,
+        r#"{ "name": "A", "type": "int8", "versions": "0" }, { "name": "A", "type": "int16", "versions": "1+" }"#,
+    ] {
+        let text = draft(field);
+        assert!(parse_schema("draft.json", &text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn structs_that_go_too_deep_are_named() {
+    let mut field = r#"{ "name": "Last", "type": "int8", "versions": "0+" }"#.to_owned();
+    for depth in 0..40 {
+        field = format!(
+            "{{ \"name\": \"F{depth}\", \"type\": \"S{depth}\", \"versions\": \"0+\", \"fields\": [ {field} ] }}"
+        );
+    }
+    let error = error_of(&draft(&field));
+    assert!(error.starts_with("draft.json:4:"), "{error}");
+    assert!(error.ends_with("structs inside of structs, more than 32 deep"), "{error}");
 }
 
 #[test]
@@ -548,4 +594,42 @@ fn printed_schemas_are_those_of_the_newest_release() {
     let path = root.join("4.4.0/clients/DescribeConfigsResponse.json");
     let kafkas = parse_schema("kafkas.json", &fs::read_to_string(path).unwrap()).unwrap();
     assert!(compare(&ours, &kafkas).is_empty(), "{:?}", compare(&ours, &kafkas));
+}
+
+/// A number beside a name could be a version or an API's key.
+#[test]
+fn a_bare_number_beside_a_name_is_a_question() {
+    for words in [["Metadata", "1"], ["1", "Metadata"]] {
+        let error = stderr_of_usage_error(&["schema", "diff", words[0], words[1]]);
+        assert!(error.contains("is 1 a version of Metadata?"), "{error}");
+        assert!(error.contains("kafkascope schema diff Metadata Metadata:1"), "{error}");
+    }
+    assert!(stdout(&["schema", "diff", "Metadata", "Metadata:1"]).contains("MetadataRequest"));
+}
+
+#[test]
+fn what_the_system_says_is_said_once() {
+    let error = stderr_of_usage_error(&["schema", "list", "--schemas", "/nowhere/at/all"]);
+    assert!(error.starts_with("kafkascope: cannot use the schemas: cannot read /nowhere/at/all: "), "{error}");
+    assert_eq!(error.matches("os error").count(), 1, "{error}");
+}
+
+/// A vendor's private API of which only the request is described.
+#[test]
+fn an_api_with_one_half_is_laid_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("PingRequest.json");
+    let text = r#"{ "apiKey": 901, "type": "request", "name": "PingRequest", "validVersions": "0-1", "flexibleVersions": "none",
+        "fields": [ { "name": "Node", "type": "int32", "versions": "0+" } ] }"#;
+    fs::write(&path, text).unwrap();
+    let schemas = path.to_str().unwrap();
+    let page = stdout(&["layout", "Ping", "--schemas", schemas]);
+    assert!(page.contains("PingRequest v1, request header v1, 18 bytes on the wire"), "{page}");
+    assert!(!page.contains("PingResponse"), "{page}");
+    // Size, key 901, version 1, correlation id 0, an empty client id, node 0.
+    let hex = stdout(&["layout", "Ping", "--format", "hex", "--schemas", schemas]);
+    let digits: String = hex.split_whitespace().collect();
+    assert_eq!(digits, "0000000e03850001000000000000000000 00".replace(' ', ""));
+    let error = stderr_of_usage_error(&["layout", "Ping", "--response", "--schemas", schemas]);
+    assert!(error.contains("only the other half is known"), "{error}");
 }

@@ -141,3 +141,40 @@ fn what_the_snap_length_cut_is_said() {
     // Packets keep 128 bytes, of which 66 are headers; the responses have 392 and 69.
     assert_eq!(cut, [None, Some(392 - 62), None, Some(69 - 62)]);
 }
+
+/// What docs/json.md says of trees: leaves tile the frame as far as it is there, and each inflated buffer.
+#[test]
+fn leaves_of_trees_tile_what_is_there() {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
+        .args(["-q", "export", "-f", "tree", "captures/tour.pcapng"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let (mut cut, mut inflated, mut faults) = (0, 0, 0);
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message = Json::read(line).unwrap();
+        let number = |of: &Json, name: &str| of.at(name).int().unwrap_or(0);
+        // By buffer: where its last leaf ended.
+        let mut ends = std::collections::BTreeMap::from([(0, 0)]);
+        let mut nodes = vec![message.at("tree")];
+        while let Some(node) = nodes.pop() {
+            nodes.extend(node.at("children").elements().iter().rev());
+            let is_fault = node.at("name").text().unwrap().starts_with("!!");
+            faults += u32::from(is_fault);
+            if !is_fault && node.at("children").elements().is_empty() {
+                let end = ends.entry(number(node, "buffer")).or_insert(0);
+                assert_eq!(number(node, "offset"), *end, "{node:?} of {}", number(&message, "index"));
+                *end += number(node, "length");
+            }
+        }
+        inflated += ends.len() - 1;
+        cut += u32::from(*message.at("gap") != Json::Null);
+        if *message.at("gap") == Json::Null {
+            assert_eq!(ends[&0], number(&message, "size"));
+        } else {
+            // Packets keep 128 bytes, of which 66 are headers.
+            assert_eq!(ends[&0], 62);
+        }
+    }
+    assert!(cut == 2 && faults >= 3 && inflated > 5, "{cut} {faults} {inflated}");
+}

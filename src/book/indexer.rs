@@ -276,6 +276,7 @@ impl<'p> MessageSink<'p> for Writer<'_, 'p> {
             faulty,
             odd,
             length: message.frame.len() as u64,
+            size: message.size(),
             time: message.time,
         };
         self.draft.push(&record, message.pieces);

@@ -204,6 +204,11 @@ impl<'p> Book<'p> {
         self.state().status.clone()
     }
 
+    /// The names of topics that are known so far.
+    pub fn topics(&self) -> Arc<TopicNames> {
+        self.state().topics.clone()
+    }
+
     /// Reads a message again. It borrows from the room until the next one is read into it.
     ///
     /// # Errors
@@ -339,7 +344,7 @@ impl<'p> State<'p> {
             side: record.kind.side(),
             key: plan.and_then(|plan| plan.api_key).map(ApiKey),
             request: record.request_of(index),
-            size: record.length + record.gap,
+            size: record.size,
             gap: record.gap,
             guessed: record.guessed,
             faulty: record.faulty,

@@ -12,10 +12,11 @@
 //! | packet | unless PLAIN | difference to the piece before, above three bits: MORE, MOVED, ELSEWHERE |
 //! | source | with MOVED | |
 //! | place | with ELSEWHERE | difference to what is foretold: as far behind the piece before as packets lie apart |
+//! | hole | with GAP | bytes that the capture lacks before the piece |
 //! | length | | of the first piece in full, else the difference to the piece before |
 //! | time | | difference to the piece before, above a bit: in microseconds, or in nanoseconds where that is not exact |
 //!
-//! The last five stand there for each piece; with MORE another one follows.
+//! The last six stand there for each piece; with MORE another one follows.
 
 use crate::capture::{Place, Time};
 use crate::conversation::Piece;
@@ -51,8 +52,10 @@ pub(super) struct Record {
     pub(super) guessed: bool,
     pub(super) faulty: bool,
     pub(super) odd: bool,
-    /// The sum of its pieces.
+    /// Its bytes before the first that the capture lacks.
     pub(super) length: u64,
+    /// All its bytes, also those that the capture lacks.
+    pub(super) size: u64,
     /// The latest of its pieces.
     pub(super) time: Time,
 }
@@ -182,7 +185,7 @@ impl Draft {
         self.foretold = Foretold::default();
     }
 
-    /// Writes a message down. The length and time of the record are those of the pieces and not looked at.
+    /// Writes a message down. The length, size and time of the record follow from the pieces and are not looked at.
     pub(super) fn push(&mut self, record: &Record, pieces: &[Piece]) {
         let Self { bytes, foretold, .. } = self;
         self.messages += 1;
@@ -193,8 +196,8 @@ impl Draft {
             && packets == 1
             && first.place.source == foretold.source
             && first.place.offset == foretold.place(foretold.source, 1);
-        let length: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
-        let end = record.stream_offset.wrapping_add(length).wrapping_add(record.gap);
+        let there: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
+        let end = record.stream_offset.wrapping_add(there).wrapping_add(record.gap);
         let stream = foretold.stream(record.connection, record.kind.side());
         let follows = stream.is_some_and(|(is_known, before)| {
             let before = std::mem::replace(before, end);
@@ -226,10 +229,17 @@ impl Draft {
         if !follows {
             put(bytes, record.stream_offset);
         }
-        put_piece(bytes, foretold, first, is_plain, None, !more.is_empty());
+        let mut at = record.stream_offset;
+        let mut hole_before = |piece: &Piece| {
+            let hole = piece.start.wrapping_sub(at);
+            at = piece.end;
+            (record.gap > 0).then_some(hole)
+        };
+        put_piece(bytes, foretold, first, is_plain, hole_before(first), None, !more.is_empty());
         let mut before = first;
         for (piece, left) in more.iter().zip((0..more.len()).rev()) {
-            put_piece(bytes, foretold, piece, false, Some(before.end - before.start), left > 0);
+            let length_before = Some(before.end - before.start);
+            put_piece(bytes, foretold, piece, false, hole_before(piece), length_before, left > 0);
             before = piece;
         }
     }
@@ -243,6 +253,7 @@ fn put_piece(
     foretold: &mut Foretold,
     piece: &Piece,
     is_plain: bool,
+    hole: Option<u64>,
     length_before: Option<u64>,
     more: bool,
 ) {
@@ -259,6 +270,9 @@ fn put_piece(
         if elsewhere {
             put_signed(bytes, offset.wrapping_sub(place).cast_signed());
         }
+    }
+    if let Some(hole) = hole {
+        put(bytes, hole);
     }
     let length = piece.end - piece.start;
     match length_before {
@@ -329,13 +343,19 @@ impl<'b> Page<'b> {
         let explicit = if has(FOLLOWS) { None } else { Some(self.number()?) };
         let (_, end) = self.foretold.stream(connection, kind.side())?;
         let stream_offset = explicit.unwrap_or(*end);
-        let mut length = 0;
+        let mut there = 0_u64;
+        let mut before_hole = None;
+        let mut at = stream_offset;
         let mut time = None;
         let mut length_before = None;
         loop {
-            let (piece, more) = self.piece(stream_offset.wrapping_add(length), has(PLAIN), length_before)?;
+            let (piece, more) = self.piece(at, has(PLAIN), has(GAP), length_before)?;
+            if piece.start != at && before_hole.is_none() {
+                before_hole = Some(there);
+            }
+            at = piece.end;
             let of_piece = piece.end.wrapping_sub(piece.start);
-            length = length.wrapping_add(of_piece);
+            there = there.wrapping_add(of_piece);
             length_before = Some(of_piece);
             time = time.max(Some(piece.time));
             if let Some(pieces) = &mut pieces {
@@ -346,7 +366,8 @@ impl<'b> Page<'b> {
             }
         }
         let (_, end) = self.foretold.stream(connection, kind.side())?;
-        *end = stream_offset.wrapping_add(length).wrapping_add(gap);
+        let size = there.wrapping_add(gap);
+        *end = stream_offset.wrapping_add(size);
         Some(Record {
             kind,
             connection,
@@ -356,13 +377,14 @@ impl<'b> Page<'b> {
             guessed: has(GUESSED),
             faulty: has(FAULTY),
             odd: has(ODD),
-            length,
+            length: before_hole.unwrap_or(there),
+            size,
             time: time.unwrap_or_default(),
         })
     }
 
-    /// Reads a piece, and whether another one follows.
-    fn piece(&mut self, start: u64, is_plain: bool, length_before: Option<u64>) -> Option<(Piece, bool)> {
+    /// Reads a piece, and whether another one follows. It begins at a place in the stream or behind a hole there.
+    fn piece(&mut self, at: u64, is_plain: bool, has_hole: bool, length_before: Option<u64>) -> Option<(Piece, bool)> {
         let (bits, packets) = if is_plain {
             (0, 1)
         } else {
@@ -374,6 +396,7 @@ impl<'b> Page<'b> {
         if bits & ELSEWHERE != 0 {
             offset = offset.wrapping_add_signed(self.signed()?);
         }
+        let start = if has_hole { at.wrapping_add(self.number()?) } else { at };
         let length = match length_before {
             None => self.number()?,
             Some(before) => before.wrapping_add_signed(self.signed()?),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::page::Record;
 use super::{Kind, State};
 use crate::capture::{CommentsAt, Place, Source};
-use crate::conversation::{Exchange, Message, Piece, Subject};
+use crate::conversation::{Exchange, Message, Piece, Subject, pieces_before};
 use crate::dissect::TopicNames;
 use crate::dissect::{Reading, RequestHead};
 use crate::protocol::{ApiKey, Side};
@@ -104,7 +104,7 @@ impl<'p> Found<'p> {
     pub(super) fn read<'s>(&self, room: &'s mut Room) -> Result<Message<'s, 'p>, BookError> {
         let Self { record, kind, .. } = self;
         let Room { pieces, frame, packets, request_pieces, request, scratch, topics } = room;
-        read(&self.sources, pieces, u64::MAX, frame, scratch)?;
+        read(&self.sources, of_frame(pieces, record), u64::MAX, frame, scratch)?;
         if !self.has_size(frame) {
             return Err(self.changed(pieces));
         }
@@ -112,7 +112,8 @@ impl<'p> Found<'p> {
         packets.extend(pieces.iter().map(|piece| piece.packet));
         packets.sort_unstable();
         packets.dedup();
-        let reading = Reading { missing: record.gap as u32, ..kind.reading };
+        let missing = u32::try_from(record.size.saturating_sub(record.length)).unwrap_or(u32::MAX);
+        let reading = Reading { missing, ..kind.reading };
         let unknown = (Subject::Api { key: None, version: None, correlation: None }, None);
         let (subject, client_id) = match (reading.side, &self.request) {
             _ if kind.token => (Subject::SaslToken, None),
@@ -129,7 +130,8 @@ impl<'p> Found<'p> {
                 None if reading.body.is_some() => return Err(self.changed(pieces)),
                 None => unknown,
             },
-            (Side::Response, Some(_)) => {
+            (Side::Response, Some(asked)) => {
+                let request_pieces = of_frame(request_pieces, asked);
                 read(&self.sources, request_pieces, USUAL_HEAD, request, scratch)?;
                 if head_of(request).is_none() {
                     read(&self.sources, request_pieces, LONGEST_HEAD, request, scratch)?;
@@ -181,7 +183,7 @@ impl<'p> Found<'p> {
     /// Whether the size in front is the one that the message had.
     fn has_size(&self, frame: &[u8]) -> bool {
         let size = frame.first_chunk().map(|size| u32::from_be_bytes(*size));
-        size.is_none_or(|size| u64::from(size) + 4 == self.record.length + self.record.gap)
+        size.is_none_or(|size| u64::from(size) + 4 == self.record.size)
     }
 
     /// Whether the head of the request is one that the plan is for.
@@ -197,6 +199,11 @@ impl<'p> Found<'p> {
         let place = pieces.first().map(|piece| piece.place).unwrap_or_default();
         BookError::Changed { name: name_of(&self.sources, place), offset: place.offset }
     }
+}
+
+/// The pieces that stand before the first byte that the capture lacks.
+fn of_frame<'a>(pieces: &'a [Piece], record: &Record) -> &'a [Piece] {
+    pieces_before(pieces, record.stream_offset.saturating_add(record.length))
 }
 
 fn head_of(frame: &[u8]) -> Option<RequestHead<'_>> {

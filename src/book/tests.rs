@@ -49,7 +49,11 @@ proptest! {
             let stream_offset = offset.or(follows).unwrap_or(0);
             let mut at = stream_offset;
             let mut pieces = Vec::new();
-            for (packet, source, offset, length, time) in drawn {
+            // The first piece stands before all holes; what is lacking behind the second one is the rest of the gap.
+            let hole = gap / 3;
+            let length = drawn.first().map_or(0, |first| first.3) + if hole == 0 { drawn.iter().skip(1).map(|piece| piece.3).sum() } else { 0 };
+            for (index, (packet, source, offset, length, time)) in drawn.into_iter().enumerate() {
+                at += if index == 1 { hole } else { 0 };
                 let place = Place { source, offset };
                 let time = Time::from_nanoseconds(time);
                 pieces.push(Piece { start: at, end: at + length, packet, time, place });
@@ -64,10 +68,11 @@ proptest! {
                 guessed,
                 faulty,
                 odd,
-                length: at - stream_offset,
+                length,
+                size: pieces.iter().map(|piece| piece.end - piece.start).sum::<u64>() + gap,
                 time: pieces.iter().map(|piece| piece.time).max().unwrap(),
             };
-            ends.insert((connection, response), at + gap);
+            ends.insert((connection, response), stream_offset + record.size);
             draft.push(&record, &pieces);
             written.push((record, pieces));
         }
@@ -107,6 +112,7 @@ fn a_usual_message_takes_few_bytes() {
             faulty: false,
             odd: false,
             length: 90,
+            size: 90,
             time,
         };
         let piece = Piece { start: offset, end: offset + 90, packet: 500 + number, time, place: at };

@@ -8,14 +8,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
-#[command(
-    name = "kafkascope",
-    version,
-    about,
-    max_term_width = 120,
-    disable_help_subcommand = true,
-    arg_required_else_help = true
-)]
+#[command(name = "kafkascope", version, about, max_term_width = 120, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -42,6 +35,9 @@ pub(crate) struct Common {
     /// Write results to a file instead of standard output
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) output: Option<PathBuf>,
+    /// Settings of the screen: a TOML file [default: kafkascope/config.toml in the folder for configurations]
+    #[arg(long, value_name = "FILE", env = "KAFKASCOPE_CONFIG", hide_env_values = true, global = true)]
+    pub(crate) config: Option<PathBuf>,
     /// Say less on standard error
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
@@ -64,7 +60,9 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// One line a message; what is done when no command is named
+    /// The screen: messages, trees and bytes; what is done on a terminal when no command is named
+    Open(OpenArgs),
+    /// One line a message; what is done elsewhere when no command is named
     List(ListArgs),
     /// The annotated tree of each message, or of some
     Show(ShowArgs),
@@ -100,6 +98,13 @@ pub(crate) struct InputArgs {
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
+}
+
+/// Arguments of `open`.
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }
 
 /// Arguments of `list`.
@@ -242,7 +247,9 @@ const DIFF_EXAMPLES: &str = "Examples:
 /// `kafkascope --port 9093 list FILE` work. What a command's name could have been meant for is left for clap to say.
 pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let root = Arguments::command();
+    let mut root = Arguments::command();
+    // With this it has the command `help`.
+    root.build();
     let Some(first) = first_value(&root, &arguments) else { return arguments };
     let word = arguments.get(first).and_then(|word| word.to_str()).unwrap_or_default();
     if root.find_subcommand(word).is_some() {
@@ -250,7 +257,8 @@ pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) ->
             before.rotate_right(1);
         }
     } else if !is_mistyped(&arguments, first) {
-        arguments.insert(1, OsString::from("list"));
+        let command = if super::open::is_possible() { "open" } else { "list" };
+        arguments.insert(1, OsString::from(command));
     }
     arguments
 }

@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
         let bytes = pasted.bytes.len();
         super::say(&format!("read as {}: {bytes} byte{}", pasted.form, if bytes == 1 { "" } else { "s" }));
     }
-    let mut out = super::output(common)?;
+    let mut out = super::output(common, arguments.read.as_deref())?;
     let mut unknown = Vec::new();
     let all = explain(&catalog, &pasted.bytes, &hint)?;
     let is_one = all.len() == 1;

@@ -2,7 +2,7 @@
 
 use super::End;
 use super::args::{Common, ExportArgs, ExportFormat};
-use super::input::{self, Printer};
+use super::input::{self, Out, Printer};
 use crate::conversation::Message;
 use crate::dissect::Opening;
 use crate::output::ndjson::NdjsonWriter;
@@ -23,13 +23,22 @@ pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
 }
 
 impl<'p> Printer<'p> for NdjsonWriter<'p> {
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        self.message(out, message);
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+        self.message(&mut out.buffer, message)
     }
 }
 
 impl<'p> Printer<'p> for TreeJsonWriter<'p> {
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
-        self.message(out, message);
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+        let Out { buffer, results } = out;
+        self.message(buffer, message, |buffer| {
+            if buffer.len() > input::LARGE
+                && let Some(last) = buffer.pop()
+            {
+                results.write(buffer);
+                buffer.clear();
+                buffer.push(last);
+            }
+        })
     }
 }

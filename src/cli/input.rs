@@ -1,6 +1,7 @@
 //! Captures from the command line to a sink, and what is said about them in the end.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use super::End;
 use super::args::{Common, InputArgs};
@@ -17,17 +18,60 @@ pub(super) trait Printer<'p> {
         let _ = time;
     }
 
-    /// Appends what is to be printed of a message; nothing, if it is not wanted.
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>);
+    /// Appends what is to be printed of a message; nothing, if it is not wanted. Whether it has faults of its own, not
+    /// those of the capture.
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool;
 
     /// Appends what is to be printed of a packet's comment.
-    fn comment(&mut self, out: &mut Vec<u8>, text: &str) {
+    fn comment(&mut self, out: &mut Out, text: &str) {
         let _ = (out, text);
     }
 
     /// Whether no further message is wanted.
     fn is_done(&self) -> bool {
         false
+    }
+
+    /// Looks back when all messages were printed.
+    fn finish(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// What printers append to.
+pub(super) struct Out {
+    /// What is written when the message is printed.
+    pub(super) buffer: Vec<u8>,
+    /// Where it goes then; what is large may go there sooner.
+    pub(super) results: Results,
+}
+
+/// Bytes that need not wait for what comes behind them.
+pub(super) const LARGE: usize = 1 << 16;
+
+/// Where results go: standard output or a file.
+pub(super) struct Results {
+    to: Box<dyn Write>,
+    /// A write that failed: nothing is written after it.
+    failed: Option<io::Error>,
+    /// Bytes written.
+    written: u64,
+}
+
+impl Results {
+    /// Writes, unless writing has failed before.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() && self.failed.is_none() {
+            self.failed = self.to.write_all(bytes).err();
+            self.written += bytes.len() as u64;
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.to.flush(),
+        }
     }
 }
 
@@ -39,12 +83,12 @@ pub(super) fn read<'p, P: Printer<'p>>(
     printer: P,
 ) -> anyhow::Result<End> {
     let mut captures = Captures::open(input.read.iter().chain(&input.files), Again::No)?;
+    let to = super::output(common, input.read.iter().chain(&input.files).map(PathBuf::as_path))?;
     let output = Output {
         printer,
-        out: super::output(common)?,
-        buffer: Vec::new(),
+        out: Out { buffer: Vec::new(), results: Results { to, failed: None, written: 0 } },
         left: input.count.unwrap_or(u64::MAX),
-        failed: None,
+        faulty: 0,
         tls: 0,
         foreign: 0,
     };
@@ -72,9 +116,13 @@ pub(super) fn read<'p, P: Printer<'p>>(
         }
     }
     session.finish();
-    session.sink().finish()?;
+    session.sink().out.results.finish()?;
     if !common.quiet {
         summary(&mut session);
+    }
+    let output = session.sink();
+    if output.left > 0 {
+        output.printer.finish()?;
     }
     Ok(end)
 }
@@ -82,11 +130,10 @@ pub(super) fn read<'p, P: Printer<'p>>(
 /// Where messages go: through the printer to the output.
 struct Output<P> {
     printer: P,
-    out: Box<dyn Write>,
-    buffer: Vec<u8>,
+    out: Out,
     left: u64,
-    /// A write that failed: nothing is written after it.
-    failed: Option<io::Error>,
+    /// Messages with faults.
+    faulty: u64,
     /// Connections in TLS.
     tls: u64,
     /// Connections that are something else than Kafka.
@@ -95,23 +142,14 @@ struct Output<P> {
 
 impl<P> Output<P> {
     fn write(&mut self) {
-        if !self.buffer.is_empty() && self.failed.is_none() {
-            self.failed = self.out.write_all(&self.buffer).err();
-        }
-        self.buffer.clear();
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.out.flush(),
-        }
+        self.out.results.write(&self.out.buffer);
+        self.out.buffer.clear();
     }
 }
 
 impl<'p, P: Printer<'p>> Output<P> {
     fn wants_more(&self) -> bool {
-        self.left > 0 && self.failed.is_none() && !self.printer.is_done()
+        self.left > 0 && self.out.results.failed.is_none() && !self.printer.is_done()
     }
 }
 
@@ -120,14 +158,15 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
         if !self.wants_more() {
             return;
         }
-        self.printer.print(&mut self.buffer, message);
-        self.left -= u64::from(!self.buffer.is_empty());
+        let before = self.out.results.written;
+        self.faulty += u64::from(self.printer.print(&mut self.out, message));
         self.write();
+        self.left -= u64::from(self.out.results.written > before);
     }
 
     fn comment(&mut self, _: u64, text: &str) {
         if self.wants_more() {
-            self.printer.comment(&mut self.buffer, text);
+            self.printer.comment(&mut self.out, text);
             self.write();
         }
     }
@@ -142,13 +181,14 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
 
 fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
-    let (tls, foreign) = (session.sink().tls, session.sink().foreign);
+    let Output { faulty, tls, foreign, .. } = *session.sink();
     let nothing = u64::from(counters.messages == 0);
     let notes = [
         (nothing, "no Kafka messages found".to_owned()),
         (nothing * foreign, counted(foreign, "connection of something else", "connections of something else")),
         (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
+        (faulty, counted(faulty, "message with faults", "messages with faults")),
         (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
         (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
         (

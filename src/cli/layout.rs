@@ -6,7 +6,7 @@ use anyhow::bail;
 
 use super::End;
 use super::args::{Common, LayoutArgs, LayoutFormat};
-use super::nearest::did_you_mean;
+use crate::nearest::did_you_mean;
 use crate::output::grid::write_hex;
 use crate::output::page::{BatchPage, Page, PageOptions, write_batch_page, write_page};
 use crate::output::tree_text::TreeOptions;
@@ -27,16 +27,20 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
     let Some(page) = Page::new(&catalog, api, version) else {
         bail!("cannot lay out {} v{version}: its request or its response is not known", api.name);
     };
+    if let Some(side) = side.filter(|side| page.half(*side).is_none()) {
+        bail!("cannot lay out the {} of {}: only the other half is known", side.word(), api.name);
+    }
     let mut text = String::new();
     match layout.format {
         LayoutFormat::Text => write_page(&mut text, &catalog, &page, options(side, common)),
         LayoutFormat::Hex => {
             for each in [Side::Request, Side::Response].into_iter().filter(|each| side.is_none_or(|only| only == *each))
             {
+                let Some(half) = page.half(each) else { continue };
                 if !text.is_empty() {
                     text.push('\n');
                 }
-                write_hex(&mut text, &page.half(each).frame);
+                write_hex(&mut text, &half.frame);
             }
         }
     }
@@ -66,7 +70,7 @@ fn options(side: Option<Side>, common: &Common) -> PageOptions {
 }
 
 fn write(text: &str, common: &Common) -> anyhow::Result<End> {
-    let mut out = super::output(common)?;
+    let mut out = super::output(common, [])?;
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(End::Done)
@@ -99,12 +103,13 @@ fn find<'c>(catalog: &'c Catalog, word: &str) -> anyhow::Result<(&'c Api, Option
 
 /// The version that was asked for, or else the newest one.
 fn version(catalog: &Catalog, api: &Api, wanted: Option<i16>) -> anyhow::Result<i16> {
-    let of = |side| catalog.api_schema_name(api.key, side);
-    let (Some(request), Some(response)) = (of(Side::Request), of(Side::Response)) else {
-        bail!("cannot lay out {}: only one half of it is known", api.name);
+    // A reader's own API may have but one half.
+    let halves = [Side::Request, Side::Response].map(|side| catalog.api_schema_name(api.key, side));
+    let of_both = |versions: fn(&Catalog, &str) -> Versions| {
+        halves.iter().flatten().fold(Versions::ALL, |both, name| both.intersect(versions(catalog, name)))
     };
-    let known = catalog.versions(request).intersect(catalog.versions(response));
-    let newest = catalog.current_versions(request).intersect(catalog.current_versions(response)).last;
+    let known = of_both(Catalog::versions);
+    let newest = of_both(Catalog::current_versions).last;
     match wanted {
         None => Ok(if known.contains(newest) { newest } else { known.last }),
         Some(version) if known.contains(version) => Ok(version),

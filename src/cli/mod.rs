@@ -6,16 +6,19 @@ mod export;
 mod input;
 mod layout;
 mod list;
-mod nearest;
+mod open;
 mod schema;
 mod show;
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use same_file::Handle;
 
 use crate::dissect::{Decoders, Opening, is_unsafe};
 use crate::output::paint::Paint;
@@ -33,14 +36,28 @@ pub(crate) enum End {
 
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse_from(args::with_default_command(std::env::args_os()));
-    match run(&arguments) {
-        Ok(End::Done) => ExitCode::SUCCESS,
-        Ok(End::Damaged) => ExitCode::from(3),
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+    let arguments = args::with_default_command(std::env::args_os());
+    let arguments = Arguments::try_parse_from(arguments).unwrap_or_else(|mut error| {
+        let is_of_show = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(argument))
+            if argument.starts_with("-m") || argument.starts_with("--message"));
+        if error.kind() == ErrorKind::UnknownArgument && is_of_show {
+            let hint = "'-m N' is for trees: kafkascope show -m N FILE";
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+        }
+        error.exit()
+    });
+    ExitCode::from(exit(run(&arguments)))
+}
+
+/// Says what went wrong, and gives the exit code.
+fn exit(outcome: anyhow::Result<End>) -> u8 {
+    match outcome {
+        Ok(End::Done) => 0,
+        Ok(End::Damaged) => 3,
+        Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             say(&format!("{error:#}"));
-            ExitCode::from(2)
+            2
         }
     }
 }
@@ -48,6 +65,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
+        Command::Open(open) => open::run(open, common),
         Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),
@@ -94,10 +112,23 @@ fn decoders(rules: &[String]) -> anyhow::Result<Decoders> {
     Ok(decoders)
 }
 
-/// Where results go: standard output or the file of `-o`, buffered.
-fn output(common: &Common) -> anyhow::Result<Box<dyn Write>> {
+/// Where results go: standard output or the file of `-o`, buffered. It must be none of the inputs, by whatever name.
+fn output<'a>(common: &'a Common, inputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<Box<dyn Write>> {
     match &common.output {
         Some(path) => {
+            // What cannot be opened is not there yet.
+            if let Ok(output) = Handle::from_path(path) {
+                for input in inputs.into_iter().chain(common.schemas.iter().map(PathBuf::as_path)) {
+                    let opened = if input.as_os_str() == "-" { Handle::stdin() } else { Handle::from_path(input) };
+                    if opened.is_ok_and(|opened| opened == output) {
+                        bail!(
+                            "cannot write {}: it is the input {}, which would be lost; name another file",
+                            path.display(),
+                            input.display()
+                        );
+                    }
+                }
+            }
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
             Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
         }
@@ -122,14 +153,19 @@ fn paint(common: &Common) -> Paint {
     Paint { coloured: is_coloured(common) }
 }
 
-/// How wide text may be: `COLUMNS`, the terminal, or 100 columns where results go elsewhere.
+/// How wide text may be: as the terminal, or 100 columns where results go elsewhere.
 fn text_width(common: &Common) -> usize {
-    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<u16>().ok());
-    let of_terminal = || {
-        let is_shown = common.output.is_none() && io::stdout().is_terminal();
-        terminal_size::terminal_size().filter(|_| is_shown).map(|(width, _)| width.0)
-    };
-    usize::from(wanted.or_else(of_terminal).unwrap_or(100)).clamp(40, 200)
+    terminal_width(common).unwrap_or(100).clamp(40, 200)
+}
+
+/// The columns of the terminal that results go to; `COLUMNS` wins over what the terminal says. For files and other
+/// programs, what is printed does not depend on the terminal that they are started in.
+fn terminal_width(common: &Common) -> Option<usize> {
+    if common.output.is_some() || !io::stdout().is_terminal() {
+        return None;
+    }
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    wanted.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -5,12 +5,13 @@ mod list;
 mod show;
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::anyhow;
 
 use super::End;
 use super::args::{Common, SchemaCommand};
-use super::nearest::did_you_mean;
+use crate::nearest::did_you_mean;
 use crate::output::paint::Paint;
 use crate::protocol::{Catalog, Versions};
 
@@ -22,7 +23,8 @@ pub(super) fn run(command: &SchemaCommand, common: &Common) -> anyhow::Result<En
         SchemaCommand::Show { name, version, json } => show::text(&catalog, name, *version, *json, style)?,
         SchemaCommand::Diff { what } => diff::text(&catalog, what, style)?,
     };
-    let mut out = super::output(common)?;
+    let inputs: &[String] = if let SchemaCommand::Diff { what } = command { what } else { &[] };
+    let mut out = super::output(common, inputs.iter().map(Path::new))?;
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(End::Done)

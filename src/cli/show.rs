@@ -1,13 +1,15 @@
 //! `kafkascope show`: annotated trees.
 
+use anyhow::bail;
+
 use super::End;
 use super::args::{Common, ShowArgs};
-use super::input::{self, Printer};
+use super::input::{self, Out, Printer};
 use crate::conversation::Message;
-use crate::dissect::{Opening, Tree, dissect};
+use crate::dissect::{Opening, Tree, dissect, has_faults};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
-use crate::output::tree_text::{TreeOptions, write_tree};
+use crate::output::tree_text::{TreeOptions, write_tree_by_line};
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
@@ -33,10 +35,10 @@ struct TreePrinter<'p> {
 }
 
 impl<'p> Printer<'p> for TreePrinter<'p> {
-    fn print(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
         self.last = Some(message.index);
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
-            return;
+            return false;
         }
         let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
@@ -52,12 +54,29 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         };
         let mut text = String::new();
         heading(&mut text, message);
-        write_tree(&mut text, &describer, self.options);
+        write_tree_by_line(&mut text, &describer, self.options, |text| {
+            if text.len() > input::LARGE {
+                out.results.write(text.as_bytes());
+                text.clear();
+            }
+        });
         text.push('\n');
-        out.extend_from_slice(text.as_bytes());
+        out.buffer.extend_from_slice(text.as_bytes());
+        has_faults(tree.faults())
     }
 
     fn is_done(&self) -> bool {
         self.wanted.iter().max().is_some_and(|last| self.last >= Some(*last))
+    }
+
+    fn finish(&self) -> anyhow::Result<()> {
+        let last = self.last.unwrap_or(0);
+        let is_there = |number: &u64| (1..=last).contains(number);
+        let lacking: Vec<String> = self.wanted.iter().filter(|number| !is_there(number)).map(u64::to_string).collect();
+        if !lacking.is_empty() {
+            let messages = if last == 1 { "message" } else { "messages" };
+            bail!("there is no message {}: the capture has {last} {messages}, numbered from 1", lacking.join(", "));
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! One stream: the bytes of a frame that is not whole yet, and where they came from.
 
+use super::pool::Pool;
 use crate::capture::{Place, Time};
 use crate::stream::Origin;
 
@@ -18,6 +19,21 @@ pub(super) struct Framer {
     pub(super) needed: usize,
     /// Whether the next frame's beginning is guessed.
     pub(super) guessed: bool,
+    /// The frame that is being skipped, to be told when its last byte has come.
+    pub(super) cut: Option<Box<CutFrame>>,
+}
+
+/// A frame with a hole in it.
+#[derive(Debug)]
+pub(super) struct CutFrame {
+    /// The bytes before the first hole.
+    pub(super) bytes: Vec<u8>,
+    /// The place of the first one in the stream.
+    pub(super) start: u64,
+    /// The length of the whole frame.
+    pub(super) length: u64,
+    /// How many of its bytes are known to be missing.
+    pub(super) missing: u64,
 }
 
 /// Where in a stream the next byte is.
@@ -70,7 +86,8 @@ pub(super) struct Origins {
 }
 
 impl Framer {
-    /// Says where the bytes from `start` to `end` came from, and gives the time of the latest packet.
+    /// Says where the bytes from `start` to `end` came from, as far as they are there, and gives the time of the latest
+    /// packet.
     pub(super) fn origins(&self, start: u64, end: u64, origins: &mut Origins) -> Time {
         let Origins { pieces, packets } = origins;
         pieces.clear();
@@ -92,9 +109,22 @@ impl Framer {
         self.pieces.binary_search_by_key(&at, |piece| piece.start).is_ok()
     }
 
-    /// Forgets the pieces that lie before a place in the stream.
-    pub(super) fn forget_before(&mut self, at: u64) {
+    /// Notes where the bytes that are looked at next come from.
+    pub(super) fn push(&mut self, piece: Piece, spare: &mut Pool<Vec<Piece>>) {
+        if self.pieces.capacity() == 0 {
+            self.pieces = spare.take();
+        }
+        self.pieces.push(piece);
+    }
+
+    /// Forgets the pieces that lie before a place in the stream and are of no frame that is still to be told.
+    pub(super) fn forget_before(&mut self, at: u64, spare: &mut Pool<Vec<Piece>>) {
+        let at = self.cut.as_ref().map_or(at, |cut| cut.start.min(at));
         let done = self.pieces.partition_point(|piece| piece.end <= at);
         self.pieces.drain(..done);
+        if self.pieces.is_empty() {
+            // Most connections have nothing to say most of the time.
+            spare.give(std::mem::take(&mut self.pieces));
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! One Kafka connection: two streams cut into frames, and what is said in them.
 
-use super::framer::{Framer, Piece, State};
+use super::framer::{CutFrame, Framer, Piece, State};
 use super::judge::{Verdict, frame_size, judge};
 use super::message::{Exchange, Message, Subject};
 use super::talk::{Call, Held, Pending, Talk, correlation_of};
-use super::topics::learn;
 use super::tracker::{MessageSink, Shared};
 use crate::capture::Time;
 use crate::dissect::{
@@ -31,12 +30,22 @@ pub(super) struct Line {
 /// A frame that was cut out of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Frame<'b> {
+    /// What is there, up to the first hole.
     bytes: &'b [u8],
-    /// Bytes that the capture lacks at its end.
+    /// The length of the whole.
+    length: u64,
+    /// How many of its bytes the capture lacks.
     gap: u64,
     stream_offset: u64,
     time: Time,
     guessed: bool,
+}
+
+impl Frame<'_> {
+    /// Bytes from the first hole to the end: those that the capture lacks, and those behind them.
+    fn missing(&self) -> u32 {
+        u32::try_from(self.length.saturating_sub(self.bytes.len() as u64)).unwrap_or(u32::MAX)
+    }
 }
 
 /// Data pieces of its connection for which a response is held until its request comes.
@@ -108,7 +117,7 @@ impl Line {
         if side == Side::Request {
             self.first_asked.get_or_insert(origin.time);
         }
-        self.framer(side).pieces.push(Piece::new(origin, bytes.len()));
+        self.framer(side).push(Piece::new(origin, bytes.len()), &mut shared.spare.pieces);
         self.take(shared, side, bytes, origin.offset);
         if !self.talk.held.is_empty() {
             self.talk.held.iter_mut().for_each(|held| held.age += 1);
@@ -124,11 +133,11 @@ impl Line {
             let framer = self.framer(side);
             let rest = bytes.get(used..).unwrap_or_default();
             if !rest.is_empty() {
-                framer.buffer = shared.spare.pop().unwrap_or_default();
+                framer.buffer = shared.spare.buffers.take();
                 framer.buffer.extend_from_slice(rest);
             }
             framer.start = start + used as u64;
-            framer.forget_before(start + used as u64);
+            framer.forget_before(start + used as u64, &mut shared.spare.pieces);
             return;
         }
         framer.buffer.extend_from_slice(bytes);
@@ -141,12 +150,12 @@ impl Line {
         buffer.drain(..used);
         let framer = self.framer(side);
         if buffer.is_empty() {
-            shared.give(buffer);
+            shared.spare.buffers.give(buffer);
         } else {
             framer.buffer = buffer;
         }
         framer.start = start + used as u64;
-        framer.forget_before(start + used as u64);
+        framer.forget_before(start + used as u64, &mut shared.spare.pieces);
     }
 
     /// Tells the messages that lie whole in the bytes, and gives how many bytes are used up.
@@ -171,6 +180,9 @@ impl Line {
                     let step = left.min(rest.len() as u64);
                     framer.state = if step == left { State::Framed } else { State::Skipping(left - step) };
                     at += step as usize;
+                    if step == left {
+                        self.cut_frame(shared, side);
+                    }
                 }
                 State::Framed => {
                     let Some(length) = frame_size(rest) else {
@@ -186,7 +198,7 @@ impl Line {
                         framer.needed = length as usize + 4;
                         return at;
                     };
-                    self.frame(shared, side, frame, start + at as u64, 0);
+                    self.frame(shared, side, frame, start + at as u64, (frame.len() as u64, 0));
                     at += frame.len();
                 }
                 State::Lost => {
@@ -260,21 +272,28 @@ impl Line {
             State::Skipping(left) => Some(left),
             State::Framed => {
                 let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
-                length.map(|length| u64::from(length) + 4 - kept.len() as u64)
+                length.map(|length| {
+                    let (length, there) = (u64::from(length) + 4, kept.len() as u64);
+                    framer.cut = Some(Box::new(CutFrame { bytes: kept, start, length, missing: 0 }));
+                    length - there
+                })
             }
             State::Lost => None,
         };
+        if let (Some(left), Some(cut)) = (left, &mut framer.cut) {
+            cut.missing += left.min(gap.missing);
+        }
         framer.state = match left.and_then(|left| left.checked_sub(gap.missing)) {
             Some(0) => State::Framed,
             Some(behind) => State::Skipping(behind),
             None => State::Lost,
         };
-        if let Some(left) = left.filter(|_| !kept.is_empty()) {
-            self.frame(shared, side, &kept, start, left);
+        if !matches!(framer.state, State::Skipping(_)) {
+            self.cut_frame(shared, side);
         }
         let framer = self.framer(side);
         let start = framer.start;
-        framer.forget_before(start);
+        framer.forget_before(start, &mut shared.spare.pieces);
     }
 
     /// Tells what is left when no more data comes.
@@ -286,30 +305,43 @@ impl Line {
                 self.take(shared, side, &[], 0);
             }
             let framer = self.framer(side);
+            if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
+                cut.missing += left;
+                self.cut_frame(shared, side);
+            }
+            let framer = self.framer(side);
             let kept = std::mem::take(&mut framer.buffer);
             let (start, state) = (framer.start, framer.state);
             let length = frame_size(&kept).filter(|length| *length <= shared.options.max_frame);
             if let Some(length) = length.filter(|_| state == State::Framed && kept.len() >= 8) {
-                let left = (u64::from(length) + 4).saturating_sub(kept.len() as u64);
-                self.frame(shared, side, &kept, start, left);
+                let length = u64::from(length) + 4;
+                self.frame(shared, side, &kept, start, (length, length.saturating_sub(kept.len() as u64)));
             }
         }
         self.release(shared, None);
     }
 
+    /// The frame with a hole in it that was being skipped.
+    fn cut_frame<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
+        if let Some(cut) = self.framer(side).cut.take() {
+            self.frame(shared, side, &cut.bytes, cut.start, (cut.length, cut.missing));
+        }
+    }
+
+    /// Tells a frame of which the first bytes are there; its whole length, and how many bytes of it the capture lacks.
     fn frame<'p, S: MessageSink<'p>>(
         &mut self,
         shared: &mut Shared<'p, S>,
         side: Side,
         bytes: &[u8],
         stream_offset: u64,
-        gap: u64,
+        (length, gap): (u64, u64),
     ) {
         let framer = self.framer(side);
         let guessed = std::mem::take(&mut framer.guessed);
-        let time = framer.origins(stream_offset, stream_offset + bytes.len() as u64, &mut shared.origins);
+        let time = framer.origins(stream_offset, stream_offset + length, &mut shared.origins);
         shared.counters.cut += u64::from(gap > 0);
-        let frame = Frame { bytes, gap, stream_offset, time, guessed };
+        let frame = Frame { bytes, length, gap, stream_offset, time, guessed };
         match side {
             Side::Request => self.request(shared, frame),
             Side::Response => self.response(shared, frame),
@@ -322,22 +354,24 @@ impl Line {
                 judge(shared.catalog, frame.bytes, shared.options.max_frame, frame.gap > 0) != Verdict::Yes;
             if self.talk.tokens {
                 let known = self.talk.outside.token();
-                let index = self.tell(shared, frame, &token(shared.catalog, Side::Request, frame.gap, known), None);
-                self.talk.ask(Pending { index, time: frame.time, call: Call::Token, client_id: None, known });
+                let index =
+                    self.tell(shared, frame, &token(shared.catalog, Side::Request, frame.missing(), known), None);
+                let pending = Pending { index, time: frame.time, call: Call::Token, client_id: None, known };
+                self.talk.ask(pending, &mut shared.spare.pending);
                 return;
             }
         }
         let Some(head) = RequestHead::read(frame.bytes.get(4..).unwrap_or_default()) else {
             // The head itself is cut or broken: its plan says where.
             let header = shared.catalog.header(Side::Request, 1);
-            let missing = frame.gap as u32;
+            let missing = frame.missing();
             let known = Known::default();
             let reading = Reading { side: Side::Request, header, body: None, sized: true, missing, known };
             let subject = Subject::Api { key: None, version: None, correlation: None };
             self.tell(shared, frame, &Told { subject, fit: Fit { reading, assumed: None }, client_id: None }, None);
             return;
         };
-        let mut fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.gap as u32);
+        let mut fit = fit_request(shared.catalog, head.key, head.version, frame.bytes, true, frame.missing());
         let known = self.talk.outside.request(shared.next_index(), head.key, &fit.reading, frame.bytes);
         fit.reading.known = known;
         let subject =
@@ -349,7 +383,7 @@ impl Line {
         self.talk.tokens = head.key == ApiKey::SASL_HANDSHAKE && head.version == 0;
         let client_id = self.talk.share_client_id(head.client_id);
         let call = Call::Api { key: head.key, version: head.version, correlation: head.correlation };
-        self.talk.ask(Pending { index, time: frame.time, call, client_id, known });
+        self.talk.ask(Pending { index, time: frame.time, call, client_id, known }, &mut shared.spare.pending);
         if !self.talk.held.is_empty() {
             self.release(shared, Some(frame.time));
         }
@@ -357,7 +391,7 @@ impl Line {
 
     fn response<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         if self.talk.held.is_empty()
-            && let Some(pending) = self.talk.answer_to(frame.bytes)
+            && let Some(pending) = self.talk.answer_to(frame.bytes, &mut shared.spare.pending)
         {
             self.answer(shared, frame, &pending);
             return;
@@ -372,6 +406,7 @@ impl Line {
             time: frame.time,
             stream_offset: frame.stream_offset,
             guessed: frame.guessed,
+            length: frame.length,
             gap: frame.gap,
             age: 0,
         });
@@ -391,7 +426,7 @@ impl Line {
     /// Tells the responses that were held and whose request has come, or whose time is up; with no time, all.
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
-            let pending = self.talk.answer_to(&held.frame);
+            let pending = self.talk.answer_to(&held.frame, &mut shared.spare.pending);
             let limit = if self.from_the_start { HOLD_TIME } else { 0 };
             let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
             if pending.is_none() && !expired {
@@ -401,6 +436,7 @@ impl Line {
             shared.origins.clone_from(&held.origins);
             let frame = Frame {
                 bytes: &held.frame,
+                length: held.length,
                 gap: held.gap,
                 stream_offset: held.stream_offset,
                 time: held.time,
@@ -416,11 +452,11 @@ impl Line {
     /// A response whose request is known.
     fn answer<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, frame: Frame<'_>, pending: &Pending) {
         let Call::Api { key, version, correlation } = pending.call else {
-            let told = token(shared.catalog, Side::Response, frame.gap, pending.known);
+            let told = token(shared.catalog, Side::Response, frame.missing(), pending.known);
             self.tell(shared, frame, &told, Some(pending));
             return;
         };
-        let mut fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.gap as u32);
+        let mut fit = fit_response(shared.catalog, key, version, frame.bytes, true, frame.missing());
         fit.reading.known = pending.known;
         self.talk.outside.response(pending.index, key, &fit.reading, frame.bytes);
         // The fallback of ApiVersions is of version 0, whatever was asked.
@@ -433,7 +469,7 @@ impl Line {
     fn unasked<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, frame: Frame<'_>) {
         shared.counters.unmatched += 1;
         if self.talk.tokens {
-            let told = token(shared.catalog, Side::Response, frame.gap, self.talk.outside.token());
+            let told = token(shared.catalog, Side::Response, frame.missing(), self.talk.outside.token());
             self.tell(shared, frame, &told, None);
             return;
         }
@@ -445,7 +481,7 @@ impl Line {
         let key = plan.and_then(|plan| plan.api_key).map(ApiKey);
         let header = plan.and_then(|plan| shared.catalog.header_for(plan, Side::Response));
         let header = header.or_else(|| shared.catalog.header(Side::Response, 0));
-        let missing = frame.gap as u32;
+        let missing = frame.missing();
         let known = Known::default();
         let reading = Reading { side: Side::Response, header, body: plan, sized: true, missing, known };
         let version = plan.map(|plan| plan.version);
@@ -466,7 +502,7 @@ impl Line {
         // What was only guessed, or is not whole, teaches nothing.
         let is_told_what = told.fit.reading.side == Side::Request || pending.is_some();
         if is_told_what && frame.gap == 0 {
-            learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
+            shared.teaching.learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
         }
         let message = Message {
             index: shared.counters.messages,
@@ -500,9 +536,9 @@ struct Told<'a, 'p> {
     client_id: Option<&'a [u8]>,
 }
 
-fn token(catalog: &Catalog, side: Side, gap: u64, known: Known) -> Told<'static, '_> {
+fn token(catalog: &Catalog, side: Side, missing: u32, known: Known) -> Told<'static, '_> {
     let body = catalog.plan("SaslToken", 0);
-    let reading = Reading { side, header: None, body, sized: true, missing: gap as u32, known };
+    let reading = Reading { side, header: None, body, sized: true, missing, known };
     Told { subject: Subject::SaslToken, fit: Fit { reading, assumed: None }, client_id: None }
 }
 

@@ -13,7 +13,7 @@ use crate::stream::ConnectionId;
 pub struct Message<'a, 'p> {
     /// Its number, from 1, in the order in which messages were complete.
     pub index: u64,
-    /// When its last byte was captured.
+    /// When the last of its bytes that were captured was.
     pub time: Time,
     /// Its connection.
     pub connection: ConnectionId,
@@ -25,7 +25,7 @@ pub struct Message<'a, 'p> {
     pub subject: Subject,
     /// The client's name for itself; of a response, its request's.
     pub client_id: Option<&'a [u8]>,
-    /// The bytes that are there, the four of the size first.
+    /// Its bytes up to the first that the capture lacks, the four of the size first.
     pub frame: &'a [u8],
     /// How it is read.
     pub reading: Reading<'p>,
@@ -35,9 +35,9 @@ pub struct Message<'a, 'p> {
     pub guessed: bool,
     /// How many bytes of it the capture lacks.
     pub gap: u64,
-    /// The packets that brought its bytes, by number from 1.
+    /// The packets that brought its bytes, also those behind a hole, by number from 1.
     pub packets: &'a [u64],
-    /// Where its bytes lie, in their order: all of [`Message::frame`], and nothing else.
+    /// Where its bytes lie, in their order: those of [`Message::frame`], and behind a hole the others that are there.
     pub pieces: &'a [Piece],
     /// The place of its first byte in its stream.
     pub stream_offset: u64,
@@ -45,6 +45,12 @@ pub struct Message<'a, 'p> {
     pub request: Option<Exchange>,
     /// Which topic has which id, as far as is known up to and with this message.
     pub topics: &'a TopicNames,
+}
+
+/// The pieces that lie before a place in the stream.
+pub(crate) fn pieces_before(pieces: &[Piece], end: u64) -> &[Piece] {
+    let count = pieces.partition_point(|piece| piece.start < end);
+    pieces.get(..count).unwrap_or(pieces)
 }
 
 /// What a message is.
@@ -72,7 +78,12 @@ pub struct Exchange {
     pub latency: i64,
 }
 
-impl Message<'_, '_> {
+impl<'a> Message<'a, '_> {
+    /// Where the bytes of [`Message::frame`] lie.
+    pub fn frame_pieces(&self) -> &'a [Piece] {
+        pieces_before(self.pieces, self.stream_offset + self.frame.len() as u64)
+    }
+
     /// Request or response.
     pub fn side(&self) -> Side {
         self.reading.side
@@ -104,6 +115,6 @@ impl Message<'_, '_> {
 
     /// The size of the frame as it was sent, with the four bytes of the size.
     pub fn size(&self) -> u64 {
-        self.frame.len() as u64 + self.gap
+        self.frame.len() as u64 + u64::from(self.reading.missing)
     }
 }

@@ -11,7 +11,7 @@
 //! - **Responses** come in the order of their requests. One that comes before its request, as captures of several
 //!   queues show it, is held for 64 pieces of data of its connection or 1 s; after that its request counts as not seen. Where the
 //!   connection's beginning was not captured, it is held only until later data comes.
-//! - **Holes**: the frame that a hole cuts is shown as far as it goes. Where its size tells, the stream goes on behind
+//! - **Holes**: the frame that a hole cuts is shown as far as it goes, once its last byte has come. Where its size tells, the stream goes on behind
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
 //! - **Topic ids**: which id is which topic is learnt from the messages that have both, and from fetched records of the
 //!   metadata log ([`TopicNames`](crate::dissect::TopicNames)).
@@ -25,12 +25,14 @@ mod judge;
 mod line;
 mod message;
 mod outside;
+mod pool;
 mod session;
 mod talk;
 mod topics;
 mod tracker;
 
 pub use framer::Piece;
+pub(crate) use message::pieces_before;
 pub use message::{Exchange, Message, Subject};
 pub use session::Session;
 pub use tracker::{Conversations, Counters, MessageSink, Options};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::framer::Origins;
 use super::outside::Outside;
+use super::pool::Pool;
 use crate::capture::Time;
 use crate::dissect::Known;
 use crate::protocol::ApiKey;
@@ -51,6 +52,7 @@ pub(super) struct Held {
     pub(super) time: Time,
     pub(super) stream_offset: u64,
     pub(super) guessed: bool,
+    pub(super) length: u64,
     pub(super) gap: u64,
     /// Pieces of data that the connection has had since.
     pub(super) age: u32,
@@ -58,7 +60,10 @@ pub(super) struct Held {
 
 impl Talk {
     /// Notes a request that will be answered.
-    pub(super) fn ask(&mut self, request: Pending) {
+    pub(super) fn ask(&mut self, request: Pending, spare: &mut Pool<VecDeque<Pending>>) {
+        if self.pending.capacity() == 0 {
+            self.pending = spare.take();
+        }
         if self.pending.len() >= MAX_PENDING {
             self.pending.pop_front();
         }
@@ -66,8 +71,12 @@ impl Talk {
     }
 
     /// Takes the request that a response answers: a token, if that is next, else the one with its correlation id.
-    pub(super) fn answer_to(&mut self, frame: &[u8]) -> Option<Pending> {
-        self.answer_token().or_else(|| self.answer(correlation_of(frame)?))
+    pub(super) fn answer_to(&mut self, frame: &[u8], spare: &mut Pool<VecDeque<Pending>>) -> Option<Pending> {
+        let answered = self.answer_token().or_else(|| self.answer(correlation_of(frame)?));
+        if self.pending.is_empty() {
+            spare.give(std::mem::take(&mut self.pending));
+        }
+        answered
     }
 
     /// Takes the request that a response with this correlation id answers. Requests before it were never answered:

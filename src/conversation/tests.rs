@@ -1,1 +1,155 @@
+use std::net::SocketAddr;
 
+use super::*;
+use crate::capture::{Place, Time};
+use crate::protocol::Catalog;
+use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, GapCause, Origin, StreamSink};
+
+/// What a message says of its bytes.
+#[derive(Debug, PartialEq)]
+struct Told {
+    correlation: Option<i32>,
+    /// Bytes that are there, size, gap.
+    bytes: (usize, u64, u64),
+    packets: Vec<u64>,
+    /// Time and latency in seconds.
+    time: i64,
+    latency: Option<i64>,
+}
+
+#[derive(Default)]
+struct Messages(Vec<Told>);
+
+impl<'p> MessageSink<'p> for Messages {
+    fn message(&mut self, message: &Message<'_, 'p>) {
+        self.0.push(Told {
+            correlation: message.correlation(),
+            bytes: (message.frame.len(), message.size(), message.gap),
+            packets: message.packets.to_vec(),
+            time: message.time.since(Time::default()) / Time::SECOND,
+            latency: message.request.map(|exchange| exchange.latency / Time::SECOND),
+        });
+    }
+}
+
+/// One connection whose packets come a second apart.
+struct Wire<'p> {
+    connection: Connection,
+    conversations: Conversations<'p, Messages>,
+    packets: u64,
+    sent: [u64; 2],
+}
+
+impl<'p> Wire<'p> {
+    fn new(catalog: &'p Catalog) -> Self {
+        let connection = Connection {
+            id: ConnectionId(1),
+            initiator: SocketAddr::from(([10, 0, 0, 1], 40_000)),
+            responder: SocketAddr::from(([10, 0, 0, 2], 9092)),
+            handshake: true,
+            opened: Time::default(),
+        };
+        let mut conversations = Conversations::new(catalog, Options::default(), Messages::default());
+        conversations.open(&connection);
+        Self { connection, conversations, packets: 0, sent: [0; 2] }
+    }
+
+    fn time(&self) -> Time {
+        Time::from_nanoseconds(self.packets.cast_signed() * Time::SECOND)
+    }
+
+    fn send(&mut self, direction: Direction, bytes: &[u8]) {
+        self.packets += 1;
+        let sent = self.sent[direction as usize];
+        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default() };
+        self.sent[direction as usize] += bytes.len() as u64;
+        self.conversations.data(&self.connection, direction, bytes, origin);
+    }
+
+    fn lose(&mut self, direction: Direction, missing: usize) {
+        let (offset, missing) = (self.sent[direction as usize], missing as u64);
+        let gap = Gap { offset, missing, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
+        self.sent[direction as usize] += missing;
+        self.conversations.gap(&self.connection, direction, gap);
+    }
+
+    fn told(mut self) -> Vec<Told> {
+        self.conversations.close(&self.connection, Close::EndOfCapture);
+        std::mem::take(&mut self.conversations.sink().0)
+    }
+}
+
+/// A Metadata request v1 for one topic, whose name has 100 bytes: 121 bytes.
+fn request(correlation: u8) -> Vec<u8> {
+    let head = [0, 0, 0, 117, 0, 3, 0, 1, 0, 0, 0, correlation, 0, 1, b'c', 0, 0, 0, 1, 0, 100];
+    [&head[..], &[b't'; 100]].concat()
+}
+
+/// A Metadata response v1: no brokers, controller 1, no topics.
+fn response(correlation: u8) -> [u8; 20] {
+    [0, 0, 0, 16, 0, 0, 0, correlation, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+}
+
+#[test]
+fn a_hole_is_as_large_as_what_is_missing() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    let mut wire = Wire::new(&catalog);
+    wire.send(Forward, &request(1));
+    // 60 bytes, a hole of 20, 10 bytes, a hole of 11, the last 20 bytes and the next request.
+    let cut = request(2);
+    wire.send(Forward, &cut[..60]);
+    wire.lose(Forward, 20);
+    wire.send(Forward, &cut[80..90]);
+    wire.lose(Forward, 11);
+    wire.send(Forward, &[&cut[101..], &request(3)[..]].concat());
+    for correlation in 1..=3 {
+        wire.send(Backward, &response(correlation));
+    }
+    let told = |correlation, bytes, packets: &[u64], time, latency| Told {
+        correlation: Some(correlation),
+        bytes,
+        packets: packets.to_vec(),
+        time,
+        latency,
+    };
+    let expected = [
+        told(1, (121, 121, 0), &[1], 1, None),
+        told(2, (60, 121, 31), &[2, 3, 4], 4, None),
+        told(3, (121, 121, 0), &[4], 4, None),
+        told(1, (20, 20, 0), &[5], 5, Some(4)),
+        told(2, (20, 20, 0), &[6], 6, Some(2)),
+        told(3, (20, 20, 0), &[7], 7, Some(3)),
+    ];
+    assert_eq!(wire.told(), expected);
+}
+
+/// Bytes that are there, the hole behind them, bytes behind it: what is missing, the packets, the time.
+type Case = (usize, usize, usize, u64, &'static [u64], i64);
+
+#[test]
+fn a_hole_that_goes_to_the_end_or_beyond_it() {
+    let catalog = Catalog::builtin();
+    let cases: [Case; 5] = [
+        (60, 61, 0, 61, &[2], 2),
+        (60, 61, 5, 61, &[2], 2),
+        (60, 300, 0, 61, &[2], 2),
+        (60, 10, 20, 41, &[2, 3], 3),
+        (60, 0, 0, 61, &[2], 2),
+    ];
+    for (there, lost, behind, missing, packets, time) in cases {
+        let mut wire = Wire::new(&catalog);
+        wire.send(Direction::Forward, &request(1));
+        wire.send(Direction::Forward, &request(2)[..there]);
+        if lost > 0 {
+            wire.lose(Direction::Forward, lost);
+        }
+        if behind > 0 {
+            wire.send(Direction::Forward, &vec![0xff; behind]);
+        }
+        let all = wire.told();
+        let cut =
+            Told { correlation: Some(2), bytes: (there, 121, missing), packets: packets.to_vec(), time, latency: None };
+        assert_eq!(all[1..], [cut], "{there} {lost} {behind}");
+    }
+}

@@ -4,19 +4,88 @@
 //! the name of a topic tells which belongs to which; its plan says whether it may ([`Plan::names_topics`](crate::protocol::Plan::names_topics)). So do the
 //! records of the metadata log, where somebody fetches them.
 
+use std::hash::BuildHasher;
+
+use foldhash::quality::RandomState;
+
 use crate::dissect::{
     BatchFacts, Opening, Place, Reading, Scope, Span, TopicId, TopicNames, Value, Visitor, dissect, value_of,
 };
-use crate::protocol::{Catalog, Role, Side, Struct, TopicField, TopicFormat, Type};
+use crate::protocol::{Catalog, Plan, Role, Side, Struct, TopicField, TopicFormat, Type};
 
-/// Learns the topics that a message has both id and name of.
-pub(super) fn learn<'p>(names: &mut TopicNames, catalog: &'p Catalog, reading: &Reading<'p>, frame: &[u8]) {
-    let Some(plan) = reading.body else { return };
-    let is_log = reading.side == Side::Response && plan.holds_records() && MetadataLog::is_in(catalog, reading, frame);
-    if is_log || plan.names_topics() {
+/// Learns the topics that messages have both id and name of.
+#[derive(Debug, Default)]
+pub(super) struct Teaching {
+    repeated: Repeated,
+}
+
+impl Teaching {
+    /// Learns what a message says.
+    pub(super) fn learn<'p>(
+        &mut self,
+        names: &mut TopicNames,
+        catalog: &'p Catalog,
+        reading: &Reading<'p>,
+        frame: &[u8],
+    ) {
+        let Some(plan) = reading.body else { return };
+        let is_response = reading.side == Side::Response;
+        let is_log = is_response && plan.holds_records() && MetadataLog::is_in(catalog, reading, frame);
+        if !is_log && !plan.names_topics() {
+            return;
+        }
+        let hash = self.repeated.hash(plan, frame);
+        if is_response && self.repeated.taught_nothing(hash, names.changes()) {
+            return;
+        }
         // Brokers do not compress the metadata log.
         let opening = is_log.then_some(Opening { max_inflate: Some(0), ..Opening::new(catalog) });
+        let before = names.changes();
         dissect(reading, frame, &mut Learner { names, frame, open: Vec::new(), opening, is_whole: true });
+        if names.changes() == before {
+            self.repeated.note(hash, before);
+        }
+    }
+}
+
+/// Responses that have taught nothing new: what a broker says of its topics, it says again and again. They are known by
+/// their hashes, and only as long as nothing else was learnt.
+#[derive(Debug)]
+struct Repeated {
+    hasher: RandomState,
+    hashes: [u64; 64],
+    changes: u64,
+}
+
+impl Default for Repeated {
+    fn default() -> Self {
+        Self { hasher: RandomState::default(), hashes: [0; 64], changes: 0 }
+    }
+}
+
+impl Repeated {
+    /// The hash of a response but for its correlation id.
+    fn hash(&self, plan: &Plan, frame: &[u8]) -> u64 {
+        const BODY: usize = 8;
+        self.hasher.hash_one((std::ptr::from_ref(plan).addr(), frame.get(BODY..)))
+    }
+
+    fn taught_nothing(&self, hash: u64, changes: u64) -> bool {
+        self.changes == changes && self.hashes.get(Self::slot(hash)) == Some(&hash)
+    }
+
+    fn note(&mut self, hash: u64, changes: u64) {
+        if self.changes != changes {
+            self.changes = changes;
+            self.hashes = [0; 64];
+        }
+        if let Some(slot) = self.hashes.get_mut(Self::slot(hash)) {
+            *slot = hash;
+        }
+    }
+
+    fn slot(hash: u64) -> usize {
+        hash as usize % 64
     }
 }
 
@@ -114,5 +183,31 @@ impl<'p> Visitor<'p> for Learner<'_, 'p> {
             (TopicField::Name, _) if span.buffer == 0 => heard.name = Some((field.ty, span)),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_taught_nothing_is_not_heard_again_until_something_changes() {
+        let catalog = Catalog::builtin();
+        let plan = catalog.plan("MetadataResponse", 12).unwrap();
+        let mut repeated = Repeated::default();
+        // Size, correlation id, body.
+        let hash = |repeated: &Repeated, correlation: u8, body: &[u8]| {
+            repeated.hash(plan, &[&[0, 0, 0, 9, 0, 0, 0, correlation], body].concat())
+        };
+        let said = hash(&repeated, 1, b"orders");
+        assert!(!repeated.taught_nothing(said, 0));
+        repeated.note(said, 0);
+        let again = hash(&repeated, 2, b"orders");
+        assert!(repeated.taught_nothing(again, 0));
+        assert!(!repeated.taught_nothing(hash(&repeated, 2, b"parcel"), 0));
+        // What was learnt since may be taken back by what was said before.
+        assert!(!repeated.taught_nothing(again, 1));
+        repeated.note(hash(&repeated, 3, b"parcel"), 1);
+        assert!(!repeated.taught_nothing(again, 1));
     }
 }

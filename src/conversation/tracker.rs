@@ -1,5 +1,6 @@
 //! All connections of a capture, and what is decided about each.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -8,6 +9,9 @@ use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::Line;
 use super::message::Message;
+use super::pool::Pool;
+use super::talk::Pending;
+use super::topics::Teaching;
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
@@ -80,10 +84,17 @@ pub(super) struct Shared<'p, S> {
     brokers: HashSet<SocketAddr>,
     /// Where the message at hand came from.
     pub(super) origins: Origins,
-    /// Buffers that no connection uses at the moment, so that one large frame on each of many connections does not cost
-    /// room on all of them for good.
-    pub(super) spare: Vec<Vec<u8>>,
+    pub(super) spare: Spare,
     pub(super) topics: TopicNames,
+    pub(super) teaching: Teaching,
+}
+
+/// Lists that connections share.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    pub(super) buffers: Pool<Vec<u8>>,
+    pub(super) pieces: Pool<Vec<Piece>>,
+    pub(super) pending: Pool<VecDeque<Pending>>,
 }
 
 #[derive(Debug)]
@@ -134,8 +145,9 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             counters,
             brokers: HashSet::new(),
             origins: Origins::default(),
-            spare: Vec::new(),
+            spare: Spare::default(),
             topics: TopicNames::new(),
+            teaching: Teaching::default(),
         };
         Self { shared, connections: HashMap::new() }
     }
@@ -222,14 +234,6 @@ impl<S> Shared<'_, S> {
     pub(super) fn next_index(&self) -> u64 {
         self.counters.messages + 1
     }
-
-    /// Takes a buffer back that a connection does not need any more.
-    pub(super) fn give(&mut self, buffer: Vec<u8>) {
-        const KEEP: usize = 16;
-        if self.spare.len() < KEEP {
-            self.spare.push(buffer);
-        }
-    }
 }
 
 impl<'p, S: MessageSink<'p>> Shared<'p, S> {
@@ -297,6 +301,9 @@ impl Undecided {
         let side = self.side(direction);
         if side.bytes.is_empty() {
             side.start = origin.offset;
+            // Many connections say but one thing.
+            side.pieces.reserve_exact(1);
+            side.candidates.reserve_exact(1);
         }
         if side.candidates.len() < MAX_CANDIDATES {
             side.candidates.push((side.bytes.len(), 0));

@@ -102,12 +102,12 @@ pub enum FaultKind {
         /// Bytes behind its last header.
         left: u32,
     },
-    /// More records than can be kept; the rest of the batch is left undecoded.
+    /// More of something than can be kept; the rest is left undecoded.
     Full {
-        /// The records that were read.
+        /// What it is: records, elements of an array.
+        what: &'static str,
+        /// How many of it were read.
         read: u32,
-        /// The records that the batch says.
-        said: u32,
     },
     /// A record's offset is not one of its batch's. The walk goes on.
     OffsetDelta {
@@ -146,6 +146,11 @@ pub enum FaultKind {
     },
 }
 
+/// Whether some of the faults are the message's own, and not only that the capture lacks a part of it.
+pub fn has_faults(faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| !matches!(fault.kind, FaultKind::Lost { .. }))
+}
+
 impl Fault {
     /// What was expected.
     pub fn expected(&self) -> String {
@@ -181,7 +186,7 @@ impl Fault {
             FaultKind::BatchLength { least, .. } => format!("a length of {least} or more"),
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
-            FaultKind::Full { read, .. } => format!("at most {}", count(read.into(), "record")),
+            FaultKind::Full { what, read } => format!("at most {}", count(read.into(), what)),
             FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
             FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
@@ -226,13 +231,14 @@ impl Fault {
                 format!("{} and {} behind them", count(found.into(), "record"), count(left.into(), "byte"))
             }
             FaultKind::RecordLength { left, .. } => format!("{} behind its end", count(left.into(), "byte")),
-            FaultKind::Full { said, .. } => said.to_string(),
             FaultKind::Token { available, .. } => format!("{} of something else", count(available.into(), "byte")),
             FaultKind::OffsetDelta { found, .. } => found.to_string(),
             FaultKind::FieldKey { key } => key.to_string(),
             FaultKind::FieldAgain { .. } => "it again".to_owned(),
             FaultKind::Inflate { codec, error: InflateError::UnknownCodec, .. } => codec.0.to_string(),
-            FaultKind::Overfull | FaultKind::Inflate { error: InflateError::Limit(_), .. } => "more".to_owned(),
+            FaultKind::Full { .. } | FaultKind::Overfull | FaultKind::Inflate { error: InflateError::Limit(_), .. } => {
+                "more".to_owned()
+            }
             FaultKind::Inflate { inflated, .. } => format!("damage behind {}", count(inflated.into(), "inflated byte")),
         }
     }
@@ -268,7 +274,7 @@ impl Fault {
             FaultKind::RecordLength { .. } => {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
-            FaultKind::Full { .. } => "a batch of so many records would take too much memory; the rest is left out",
+            FaultKind::Full { .. } => "so large a message would take too much memory; the rest is left out",
             FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
             FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
@@ -287,5 +293,6 @@ impl Fault {
 
 /// `1 byte`, `2 bytes`.
 fn count(number: i64, unit: &str) -> String {
-    if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}s") }
+    let plural = if unit.ends_with("ch") { "es" } else { "s" };
+    if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}{plural}") }
 }

@@ -107,6 +107,11 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     /// Batches one behind the other, of any formats. What is left of the input could not be read.
     pub(super) fn batches(&mut self, input: &mut Bytes<'_>, opening: Opening<'p>) {
         for index in 0.. {
+            if self.visitor.is_full() && !input.is_empty() {
+                let at = self.span(input.offset(), input.split(input.len()).1);
+                self.fault("records", "bytes", at, FaultKind::Full { what: "batch", read: index });
+                return;
+            }
             let (magic, total) = match next(input.as_slice()) {
                 Next::Whole { magic, total } => (magic, total),
                 Next::Partial => {

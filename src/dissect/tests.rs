@@ -427,3 +427,83 @@ fn compressed_bytes_that_inflate_to_nothing() {
         tree.nodes().iter().filter(|node| node.is_leaf() && node.span.buffer == 1).map(|n| n.span.len).sum();
     assert_eq!(inside as usize, record.len());
 }
+
+/// What has very many parts is left undecoded from some part on; its leaves still tile.
+#[test]
+fn a_tree_that_is_full_takes_no_more() {
+    const MOST: usize = 100;
+    const MANY: u32 = 10_000;
+    let catalog = Catalog::builtin();
+    let count = MANY.to_be_bytes();
+    let topics = [&count[..], &[0, 0].repeat(MANY as usize)].concat();
+    // Two compact strings, then unknown tagged fields of no bytes: 10000 is 0xce10, seven bits at a time.
+    let tags = [&[2, b'a', 2, b'b', 0x90, 0x4e][..], &[5, 0].repeat(MANY as usize)].concat();
+    let produce = |records: &[u8]| {
+        let mut body = vec![0xff, 0xff, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 0];
+        body.extend((records.len() as u32).to_be_bytes());
+        body.extend(records);
+        body
+    };
+    let empty = crate::encode::RecordBatch::default().encode();
+    let cases = [
+        (METADATA, 1, topics, "element", "topics"),
+        (ApiKey::API_VERSIONS, 3, tags, "tagged field", ""),
+        (ApiKey::PRODUCE, 3, produce(&empty.repeat(MANY as usize)), "batch", "topicData[0].partitionData[0].records"),
+        (
+            ApiKey::PRODUCE,
+            3,
+            produce(&gzip_batch(&[12, 0, 0, 0, 1, 1, 0].repeat(MANY as usize), MANY)),
+            "record",
+            "topicData[0].partitionData[0].records[0].records",
+        ),
+    ];
+    for (key, version, body, what, path) in cases {
+        let reading = reading(&catalog, key, Side::Request, version);
+        let frame = request(key, version, key == ApiKey::API_VERSIONS, &body);
+        let mut whole = Tree::opened(Opening::new(&catalog));
+        dissect(&reading, &frame, &mut whole);
+        assert!(whole.nodes().len() > MANY as usize, "{what}");
+        let mut tree = Tree::opened(Opening::new(&catalog)).limited(MOST);
+        dissect(&reading, &frame, &mut tree);
+        // What is begun is ended: a batch, a record, a tagged field.
+        assert!((MOST..MOST + 30).contains(&tree.nodes().len()), "{what}: {}", tree.nodes().len());
+        let full = tree.faults().last().unwrap();
+        assert!(matches!(full.kind, FaultKind::Full { what: said, read } if said == what && read > 3), "{full:?}");
+        assert_eq!((full.path.as_str(), full.found().as_str()), (path, "more"));
+        let mut ends = [0; 2];
+        for node in tree.nodes().iter().filter(|node| node.is_leaf()) {
+            assert_eq!(node.span.start, ends[node.span.buffer as usize], "{what}: {node:?}");
+            ends[node.span.buffer as usize] = node.span.end();
+        }
+        assert_eq!(ends[0] as usize, frame.len(), "{what}");
+        assert_eq!(ends[1] as usize, tree.buffers().first().map_or(0, Vec::len), "{what}");
+    }
+}
+
+/// A record may have millions of headers of two bytes.
+#[test]
+fn headers_of_a_record_fill_a_tree() {
+    let catalog = Catalog::builtin();
+    // The record's count of headers as a zigzag varint: 5000; each with a key of no bytes and null.
+    let mut record = vec![0, 0, 0, 1, 1, 0x90, 0x4e];
+    record.extend([0, 1].repeat(5000));
+    let length = record.len() * 2;
+    let prefix = [length as u8 | 0x80, (length >> 7) as u8 | 0x80, (length >> 14) as u8];
+    let batch = gzip_batch(&[&prefix[..], &record].concat(), 1);
+    let mut body = vec![0xff, 0xff, 0, 1, 0, 0, 0, 9, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 0];
+    body.extend((batch.len() as u32).to_be_bytes());
+    body.extend(batch);
+    let mut tree = Tree::opened(Opening::new(&catalog)).limited(100);
+    let frame = request(ApiKey::PRODUCE, 3, false, &body);
+    dissect(&reading(&catalog, ApiKey::PRODUCE, Side::Request, 3), &frame, &mut tree);
+    assert!(tree.nodes().len() < 130);
+    let full = tree.faults().iter().find(|fault| matches!(fault.kind, FaultKind::Full { what: "header", .. })).unwrap();
+    assert_eq!(full.path, "topicData[0].partitionData[0].records[0].records[0].headers");
+    assert!(full.expected().ends_with("headers"));
+}
+
+/// Millions of nodes are held at a time.
+#[test]
+fn nodes_are_small() {
+    assert!(size_of::<Node<'_>>() <= 64);
+}

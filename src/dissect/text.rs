@@ -34,17 +34,24 @@ pub fn display_bytes(bytes: &[u8]) -> String {
 
 fn escape(out: &mut String, bytes: &[u8]) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
+        let mut rest = chunk.valid();
+        // What stands for itself is copied in runs.
+        while let Some(place) = rest.find(|character| matches!(character, '"' | '\\') || is_unsafe(character)) {
+            let (run, behind) = rest.split_at(place);
+            out.push_str(run);
+            let mut characters = behind.chars();
+            let Some(character) = characters.next() else { break };
+            rest = characters.as_str();
             match character {
                 '"' | '\\' => write!(out, "\\{character}")?,
                 '\n' => out.push_str("\\n"),
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
-                _ if is_unsafe(character) && character.is_ascii() => write!(out, "\\x{:02x}", u32::from(character))?,
-                _ if is_unsafe(character) => write!(out, "\\u{{{:x}}}", u32::from(character))?,
-                _ => out.push(character),
+                _ if character.is_ascii() => write!(out, "\\x{:02x}", u32::from(character))?,
+                _ => write!(out, "\\u{{{:x}}}", u32::from(character))?,
             }
         }
+        out.push_str(rest);
         for byte in chunk.invalid() {
             write!(out, "\\x{byte:02x}")?;
         }
@@ -54,7 +61,11 @@ fn escape(out: &mut String, bytes: &[u8]) -> fmt::Result {
 
 /// Characters that a terminal acts on or that hide or turn other text: controls (C0, DEL, C1), line and paragraph
 /// separators, invisible and bidirectional formatting, tags.
+#[inline]
 pub fn is_unsafe(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

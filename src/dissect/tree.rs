@@ -4,7 +4,7 @@ use super::{Fault, Format, Opening, Part, Place, Scope, Span, Value, Visitor};
 use crate::protocol::Type;
 
 /// A message as nodes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tree<'p> {
     nodes: Vec<Node<'p>>,
     faults: Vec<Fault>,
@@ -15,6 +15,10 @@ pub struct Tree<'p> {
     /// The buffer that is being walked, and those around it.
     buffer: u32,
     outer: Vec<u32>,
+    /// Nodes after which it takes no more elements.
+    max_nodes: usize,
+    /// Whether some plan that was walked has a field that is secret; `None` where there was no plan.
+    holds_secrets: Option<bool>,
     /// Nodes whose bytes are in a format that the reader named, in order.
     formats: Vec<(u32, Format)>,
 }
@@ -59,12 +63,34 @@ impl Node<'_> {
 impl<'p> Tree<'p> {
     /// A tree without nodes, ready to listen to a walk and to open its records.
     pub fn opened(opening: Opening<'p>) -> Self {
-        Self { opening: Some(opening), ..Self::default() }
+        Self { opening: Some(opening), ..Self::new() }
     }
 
     /// A tree without nodes, ready to listen to a walk; records fields stay closed.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            nodes: Vec::new(),
+            faults: Vec::new(),
+            open: Vec::new(),
+            opening: None,
+            buffers: Vec::new(),
+            buffer: 0,
+            outer: Vec::new(),
+            max_nodes: MAX_NODES,
+            holds_secrets: None,
+            formats: Vec::new(),
+        }
+    }
+
+    /// The same with room for so many nodes, to try what happens when it is full.
+    #[cfg(test)]
+    pub(super) fn limited(self, max_nodes: usize) -> Self {
+        Self { max_nodes, ..self }
+    }
+
+    /// Whether some body or payload in it may have secrets; `None` where it has neither.
+    pub fn holds_secrets(&self) -> Option<bool> {
+        self.holds_secrets
     }
 
     /// All nodes in wire order; the first one is the root.
@@ -114,7 +140,7 @@ impl<'p> Tree<'p> {
     }
 }
 
-/// Nodes after which a tree takes no more records: some hundred megabytes of them.
+/// Nodes after which a tree takes no more: some hundred megabytes of them.
 const MAX_NODES: usize = 1 << 22;
 
 /// The nodes directly below one.
@@ -138,6 +164,12 @@ impl Iterator for Children<'_, '_> {
     }
 }
 
+impl Default for Tree<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<'p> Visitor<'p> for Tree<'p> {
     fn enter(&mut self, scope: Scope<'p>, offset: u32) {
         if let Scope::OneRecord = scope {
@@ -146,6 +178,9 @@ impl<'p> Visitor<'p> for Tree<'p> {
         if let Scope::Inflated(inflated) = scope {
             self.outer.push(self.buffer);
             self.buffer = inflated.buffer;
+        }
+        if let Scope::Body(plan) | Scope::Payload(_, plan) = scope {
+            self.holds_secrets = Some(self.holds_secrets.unwrap_or(false) | plan.holds_secrets());
         }
         let index = self.push(What::Scope(scope), Span { buffer: self.buffer, start: offset, len: 0 });
         self.open.push(index);
@@ -181,8 +216,9 @@ impl<'p> Visitor<'p> for Tree<'p> {
         self.opening
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
-        self.nodes.len() > MAX_NODES
+        self.nodes.len() > self.max_nodes
     }
 
     fn inflated(&mut self, bytes: &[u8]) {

@@ -344,10 +344,17 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         let count_or_none = count.unwrap_or(0);
         let step = if self.has_room(element, count_or_none, *input) {
             self.push(place, start).and_then(|()| {
-                let step = (0..count_or_none)
-                    .try_for_each(|index| self.value(input, plan, Place::Element(element, index), false));
+                let (mut step, mut index) = (Ok(()), 0);
+                while step.is_ok() && index < count_or_none && !self.visitor.is_full() {
+                    step = self.value(input, plan, Place::Element(element, index), false);
+                    index += 1;
+                }
                 self.trail.pop();
-                step
+                if step.is_ok() && index < count_or_none {
+                    Err(self.full(place, "element", index, *input))
+                } else {
+                    step
+                }
             })
         } else {
             let kind = FaultKind::TooManyElements {
@@ -382,7 +389,12 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             return Err(Halt);
         }
         let mut tags = Tags::default();
-        for _ in 0..count {
+        for read in 0..count {
+            if self.visitor.is_full() {
+                let at = Span { buffer: self.buffer, start: input.offset(), len: input.len() as u32 };
+                self.fault("tagged_fields", "uvarint", at, FaultKind::Full { what: "tagged field", read });
+                return Err(Halt);
+            }
             self.tagged_field(input, plan, of, &mut tags)?;
         }
         Ok(())
@@ -530,6 +542,14 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
             FaultKind::Wire(error.kind)
         };
         self.fault(name, ty, at, kind);
+    }
+
+    /// Says that the visitor took so many of something and takes no more.
+    #[cold]
+    pub(super) fn full(&mut self, place: Place<'p>, what: &'static str, read: u32, left: Bytes<'_>) -> Halt {
+        let at = Span { buffer: self.buffer, start: left.offset(), len: left.len() as u32 };
+        self.place_fault(place, at, FaultKind::Full { what, read });
+        Halt
     }
 
     #[cold]

@@ -355,17 +355,14 @@ impl<'p> Describer<'_, 'p> {
 
     /// Whether bytes that could not be decoded may hold a secret that is not shown.
     pub fn is_guarded(&self) -> bool {
-        let plan_of = |node: &Node<'p>| match node.what {
-            What::Scope(Scope::Body(plan) | Scope::Payload(_, plan)) => Some(plan),
-            _ => None,
-        };
-        let mut plans = self.tree.nodes().iter().filter_map(plan_of).peekable();
-        if plans.peek().is_none() {
-            // The version is not known; the API is, by the root's name.
-            let newest = self.catalog.versions(self.title.0).last;
-            return !self.show_secrets && self.catalog.plan(self.title.0, newest).is_some_and(Plan::holds_secrets);
+        if self.show_secrets {
+            return false;
         }
-        !self.show_secrets && plans.any(Plan::holds_secrets)
+        self.tree.holds_secrets().unwrap_or_else(|| {
+            // A bare token is all secret. Else the version is not known; the API is, by the root's name.
+            let newest = self.catalog.versions(self.title.0).last;
+            self.title.0 == "SaslToken" || self.catalog.plan(self.title.0, newest).is_some_and(Plan::holds_secrets)
+        })
     }
 
     /// Whether a node's value is a secret that is not shown.

@@ -51,7 +51,7 @@ struct Contents {
     notes: Vec<u8>,
 }
 
-/// Bytes of a line after which it takes no more records: a bomb of tiny records would make lines of a gigabyte.
+/// Bytes of a line after which it takes no more: millions of tiny elements would make lines of gigabytes.
 const MAX_LINE: usize = 192 << 20;
 
 /// Room that one writer leaves to the next, so that a message costs no allocation.
@@ -73,8 +73,9 @@ struct Level {
     order: Order,
     /// In no order: where its entries begin, behind `value_start`, each with its field's number; 0 for what is no field.
     runs: Vec<(u32, u32)>,
-    /// Entries of `_unknownTaggedFields`.
-    unknown: Vec<u8>,
+    /// Entries of what is written behind all others: `_unknownTaggedFields` of a struct; of an array, the bytes of its
+    /// texts that are not UTF-8.
+    aside: Vec<u8>,
     undecoded: u32,
     /// Whether its entries have no keys.
     is_array: bool,
@@ -220,9 +221,9 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         }
         let Some(mut level) = self.levels.pop() else { return (0, 0) };
         join_runs(self.out, level.value_start + 1, &level.runs);
-        if !level.unknown.is_empty() {
+        if !level.aside.is_empty() && !level.is_array {
             self.out.extend_from_slice(b"\"_unknownTaggedFields\":[");
-            self.out.append(&mut level.unknown);
+            self.out.append(&mut level.aside);
             close_bracket(self.out, b']');
             self.out.push(b',');
         }
@@ -297,13 +298,52 @@ impl<'w, 'p> JsonWriter<'w, 'p> {
         if let Some(level) = self.levels.last_mut() {
             level.last_text = (start, self.out.len());
         }
-        if !valid && let Place::Field(field) = place {
-            // The text above has replacement characters; here is what it really was.
-            self.out.extend_from_slice(b",\"_");
-            self.out.extend_from_slice(field.key().as_bytes());
-            self.out.extend_from_slice(b"Base64\":");
-            base64(self.out, text);
+        if valid {
+            return;
         }
+        // The text above has replacement characters; here is what it really was.
+        match place {
+            Place::Field(field) => {
+                self.out.push(b',');
+                self.base64_key(field);
+                base64(self.out, text);
+            }
+            Place::Element(_, index) => {
+                let Some(level) = self.levels.last_mut() else { return };
+                level.aside.extend_from_slice(b"{\"index\":");
+                level.aside.extend_from_slice(itoa::Buffer::new().format(index).as_bytes());
+                level.aside.extend_from_slice(b",\"value\":");
+                base64(&mut level.aside, text);
+                level.aside.extend_from_slice(b"},");
+            }
+        }
+    }
+
+    /// Closes an array. Its texts that are not UTF-8 are an entry of their own behind it.
+    fn close_array(&mut self, place: Place<'_>) {
+        let mut texts = self.levels.last_mut().map(|level| std::mem::take(&mut level.aside)).unwrap_or_default();
+        let (key_start, value_start) = self.close(b']');
+        self.finish_entry(place, key_start, value_start);
+        if let Place::Field(field) = place
+            && !texts.is_empty()
+        {
+            let start = self.out.len();
+            if let Some(level) = self.levels.last_mut().filter(|level| level.order == Order::None) {
+                level.begin_run(None, start);
+            }
+            self.base64_key(field);
+            self.out.push(b'[');
+            self.out.append(&mut texts);
+            close_bracket(self.out, b']');
+            self.out.push(b',');
+        }
+    }
+
+    /// The key of what a field's text really was.
+    fn base64_key(&mut self, field: &Field) {
+        self.out.extend_from_slice(b"\"_");
+        self.out.extend_from_slice(field.key().as_bytes());
+        self.out.extend_from_slice(b"Base64\":");
     }
 
     fn withheld(&self, place: Place<'_>) -> bool {
@@ -629,10 +669,7 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
                     self.out.push(b',');
                 }
             }
-            Scope::Array(place, _, Some(_)) => {
-                let (key_start, value_start) = self.close(b']');
-                self.finish_entry(place, key_start, value_start);
-            }
+            Scope::Array(place, _, Some(_)) => self.close_array(place),
             Scope::Array(place, _, None) => {
                 let level = self.levels.pop().unwrap_or_default();
                 self.finish_entry(place, level.key_start, level.value_start);
@@ -645,8 +682,9 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
         Some(self.opening)
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
-        self.out.len() > MAX_LINE
+        self.out.len() + self.levels.last().map_or(0, |level| level.aside.len()) > MAX_LINE
     }
 
     fn payload(&mut self, place: Place<'p>, bytes: &[u8]) {
@@ -755,15 +793,15 @@ impl<'p> Visitor<'p> for JsonWriter<'_, 'p> {
             Part::UnknownTag(tag, bytes) => {
                 let is_guarded = self.is_guarded && !self.show_secrets;
                 let Some(level) = self.levels.last_mut() else { return };
-                level.unknown.extend_from_slice(b"{\"tag\":");
-                level.unknown.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
-                level.unknown.extend_from_slice(b",\"value\":");
+                level.aside.extend_from_slice(b"{\"tag\":");
+                level.aside.extend_from_slice(itoa::Buffer::new().format(tag).as_bytes());
+                level.aside.extend_from_slice(b",\"value\":");
                 if is_guarded {
-                    withheld(&mut level.unknown, bytes.len());
+                    withheld(&mut level.aside, bytes.len());
                 } else {
-                    base64(&mut level.unknown, bytes);
+                    base64(&mut level.aside, bytes);
                 }
-                level.unknown.extend_from_slice(b"},");
+                level.aside.extend_from_slice(b"},");
             }
             Part::Undecoded(bytes) => self.rest(b"\"_undecoded", bytes),
             Part::Partial(bytes) => self.rest(b"\"_partial", bytes),

@@ -63,6 +63,8 @@ pub struct ListWriter<'p> {
     endpoints: HashMap<ConnectionId, (String, String)>,
 }
 
+/// Columns of a comment where nothing else is cut.
+const MAX_COMMENT: usize = 400;
 /// Connections whose endpoints are kept as text.
 const MAX_ENDPOINTS: usize = 4096;
 
@@ -103,8 +105,12 @@ const ROOM_FOR_CORRELATION: usize = 140;
 const LEAST_SUMMARY: usize = 10;
 
 impl Columns {
-    fn new(width: Option<usize>) -> Self {
-        let Some(width) = width else { return WIDE };
+    fn new(catalog: &Catalog, width: Option<usize>) -> Self {
+        let Some(width) = width else {
+            // Wide enough for every name, so that all lines are alike.
+            let longest = catalog.apis().iter().map(|api| api.name.len()).max();
+            return Self { api: WIDE.api.max(longest.unwrap_or(0)), ..WIDE };
+        };
         let narrow = Self {
             number: 4,
             time: 8,
@@ -255,7 +261,7 @@ impl<'p> ListWriter<'p> {
             catalog,
             summarizer: Summarizer::new(catalog),
             options,
-            columns: Columns::new(options.width),
+            columns: Columns::new(catalog, options.width),
             start: None,
             has_header: false,
             cells: Cells::default(),
@@ -268,8 +274,8 @@ impl<'p> ListWriter<'p> {
         self.start = self.start.or(Some(time));
     }
 
-    /// Appends the line of a message.
-    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    /// Appends the line of a message, and says whether it has faults of its own; those of records are not looked for.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> bool {
         let start = *self.start.get_or_insert(message.time);
         let summary = self.summarizer.summarize(message);
         let is_odd = !summary.notes.is_empty();
@@ -300,6 +306,7 @@ impl<'p> ListWriter<'p> {
         let room = self.options.width.map(|width| width.saturating_sub(self.columns.total()).max(LEAST_SUMMARY));
         write_summary(&mut line, &summary, room);
         line.end();
+        summary.is_faulty
     }
 
     /// Appends a packet's comment: a line of its own.
@@ -314,7 +321,8 @@ impl<'p> ListWriter<'p> {
             let inner = escaped.get(1..escaped.len() - 1).unwrap_or_default();
             line.ink(Some(Ink::Faint));
             line.push("-- ");
-            line.cut(inner, self.options.width.map_or(usize::MAX, |width| width.saturating_sub(6)));
+            // A comment may have 64 kB.
+            line.cut(inner, self.options.width.map_or(MAX_COMMENT, |width| width.saturating_sub(6)));
             line.push(" --");
             line.end();
         }
@@ -336,12 +344,12 @@ fn write_summary(line: &mut Line, summary: &Summary<'_>, room: Option<usize>) {
     line.ink(Some(Ink::Error).filter(|_| !summary.errors.is_empty()));
     room -= line.cut(summary.errors, room);
     line.ink(None);
-    if !summary.errors.is_empty() && !summary.text.is_empty() && room > 4 {
-        line.push(", ");
-        room -= 2;
-    }
-    if room > 0 {
-        line.cut(summary.text, room);
+    let separator = if summary.errors.is_empty() || summary.text.is_empty() { "" } else { ", " };
+    if room > separator.len() + 2 || separator.is_empty() {
+        line.push(separator);
+        line.cut(summary.text, room - separator.len());
+    } else if room > 0 {
+        line.push("…");
     }
     if odd > 0 {
         if line.out.len() > written && !(summary.errors.is_empty() && summary.text.is_empty()) {
@@ -448,21 +456,30 @@ fn columns(text: &str) -> usize {
 
 /// What stands in the columns of a message.
 #[derive(Debug, Default)]
-struct Cells<'p> {
+pub(crate) struct Cells<'p> {
     number: String,
     mark: &'static str,
     time: String,
-    client: String,
+    pub(crate) client: String,
     arrow: &'static str,
-    broker: String,
-    api: &'p str,
-    version: String,
-    correlation: String,
-    size: String,
-    latency: String,
+    pub(crate) broker: String,
+    pub(crate) api: &'p str,
+    pub(crate) version: String,
+    pub(crate) correlation: String,
+    pub(crate) size: String,
+    pub(crate) latency: String,
 }
 
 impl<'p> Cells<'p> {
+    /// The cells of one message alone.
+    pub(crate) fn of(catalog: &'p Catalog, message: &Message<'_, 'p>) -> Self {
+        let mut cells = Self::default();
+        cells.fill(catalog, message, message.time, false);
+        cells.client = message.client.to_string();
+        cells.broker = broker(message.client, message.broker);
+        cells
+    }
+
     /// Fills in all but the endpoints.
     fn fill(&mut self, catalog: &'p Catalog, message: &Message<'_, 'p>, start: Time, is_odd: bool) {
         let api = match (message.subject, message.key()) {
@@ -507,7 +524,7 @@ fn broker(client: SocketAddr, broker: SocketAddr) -> String {
 }
 
 /// Nanoseconds as seconds with six places.
-fn seconds(out: &mut String, nanoseconds: i64) {
+pub(crate) fn seconds(out: &mut String, nanoseconds: i64) {
     let microseconds = nanoseconds.unsigned_abs() / 1000;
     out.push_str(if nanoseconds < 0 && microseconds > 0 { "-" } else { "" });
     out.push_str(Buffer::new().format(microseconds / 1_000_000));

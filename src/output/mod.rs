@@ -1,5 +1,6 @@
 //! Trees and messages as text, JSON and other formats.
 
+pub mod anatomy;
 pub mod describe;
 pub mod grid;
 pub mod json;
@@ -7,9 +8,10 @@ pub mod list;
 pub mod ndjson;
 pub mod page;
 pub mod paint;
+pub mod pcapng;
 pub mod schema_text;
 pub mod summary;
 pub mod table;
 pub mod tree_json;
 pub mod tree_text;
-mod units;
+pub(crate) mod units;

@@ -7,7 +7,7 @@ use itoa::Buffer;
 use super::json::{self, JsonScratch, JsonWriter, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
-use crate::dissect::{Fault, Opening, Reading, dissect};
+use crate::dissect::{Fault, Opening, Reading, dissect, has_faults};
 use crate::protocol::{ApiKey, Catalog, Side};
 
 /// Writes messages as lines of JSON.
@@ -24,8 +24,8 @@ impl<'p> NdjsonWriter<'p> {
         Self { opening, show_secrets, scratch: JsonScratch::default() }
     }
 
-    /// Appends the line of a message, with its newline.
-    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    /// Appends the line of a message, with its newline, and says whether it has faults of its own.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> bool {
         out.push(b'{');
         envelope(out, self.opening.catalog, message);
         let opening = self.opening.with_topics(message.topics);
@@ -36,8 +36,10 @@ impl<'p> NdjsonWriter<'p> {
         dissect(&message.reading, message.frame, &mut writer);
         let found = writer.finish(&mut self.scratch);
         faults(out, &found);
+        let is_faulty = has_faults(&found);
         json::close_bracket(out, b'}');
         out.push(b'\n');
+        is_faulty
     }
 }
 
@@ -112,7 +114,12 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     optional(out, b",\"correlationId\":", message.correlation().map(i64::from));
     out.extend_from_slice(b",\"clientId\":");
     match message.client_id {
-        Some(client_id) => drop(string(out, client_id)),
+        Some(client_id) => {
+            if !string(out, client_id) {
+                out.extend_from_slice(b",\"_clientIdBase64\":");
+                json::base64(out, client_id);
+            }
+        }
         None => out.extend_from_slice(b"null"),
     }
     out.push(b',');

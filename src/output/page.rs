@@ -28,10 +28,10 @@ pub struct Page<'c> {
     pub intro: String,
     /// Names and values of what is to be known of the API.
     pub facts: Vec<(&'static str, String)>,
-    /// The request.
-    pub request: Half<'c>,
-    /// The response.
-    pub response: Half<'c>,
+    /// The request, where it is known.
+    pub request: Option<Half<'c>>,
+    /// The response, where it is known.
+    pub response: Option<Half<'c>>,
 }
 
 /// One direction of an API.
@@ -59,28 +59,40 @@ pub struct Half<'c> {
 }
 
 impl<'c> Page<'c> {
-    /// The page of a version; `None` where that version of the request or response is not known.
+    /// The page of a version; `None` where that version of the request or response is not known. A reader's own API may
+    /// have but one of them.
     pub fn new(catalog: &'c Catalog, api: &Api, version: i16) -> Option<Self> {
-        let request = Half::new(catalog, api, Side::Request, version)?;
-        let response = Half::new(catalog, api, Side::Response, version)?;
+        let half = |side| match catalog.api_schema_name(api.key, side) {
+            Some(_) => Half::new(catalog, api, side, version).map(Some),
+            None => Some(None),
+        };
+        let (request, response) = (half(Side::Request)?, half(Side::Response)?);
+        let known = || {
+            [("req", &request), ("resp", &response)].into_iter().filter_map(|(word, half)| Some((word, half.as_ref()?)))
+        };
+        let (_, either) = known().next()?;
+        let headers: Vec<String> = known().map(|(word, half)| format!("{word} v{}", half.header_version)).collect();
         let mut facts = vec![
             ("API key", api.key.0.to_string()),
             ("Encoded at", format!("v{version}")),
-            ("Flexible versions", request.schema.flexible.to_string()),
-            ("Headers", format!("req v{}, resp v{}", request.header_version, response.header_version)),
-            ("Request versions", catalog.current_versions(&request.name).to_string()),
-            ("Response versions", catalog.current_versions(&response.name).to_string()),
-            ("Request size", format!("{} bytes", request.frame.len())),
-            ("Response size", format!("{} bytes", response.frame.len())),
+            ("Flexible versions", either.schema.flexible.to_string()),
+            ("Headers", headers.join(", ")),
         ];
-        if request.holds_records || response.holds_records {
+        if known().any(|(_, half)| half.holds_records) {
             facts.push(("Record", "none in an empty batch; kafkascope layout RecordBatch shows one".to_owned()));
         }
-        let has_empty_records = request.has_empty_records || response.has_empty_records;
+        for (name, half) in [("Request versions", &request), ("Response versions", &response)] {
+            let versions = half.as_ref().map(|half| catalog.current_versions(&half.name).to_string());
+            facts.push((name, versions.unwrap_or_else(|| "not known".to_owned())));
+        }
+        for (name, half) in [("Request size", &request), ("Response size", &response)] {
+            facts.extend(half.as_ref().map(|half| (name, format!("{} bytes", half.frame.len()))));
+        }
+        let has_empty_records = known().any(|(_, half)| half.has_empty_records);
         Some(Self {
             title: api.name.clone(),
             about: catalog.glossary().schema(&api.name).map(str::to_owned),
-            intro: intro(version, request.schema.flexible.contains(version), has_empty_records),
+            intro: intro(version, either.schema.flexible.contains(version), has_empty_records),
             facts,
             request,
             response,
@@ -88,10 +100,10 @@ impl<'c> Page<'c> {
     }
 
     /// One of its halves.
-    pub fn half(&self, side: Side) -> &Half<'c> {
+    pub fn half(&self, side: Side) -> Option<&Half<'c>> {
         match side {
-            Side::Request => &self.request,
-            Side::Response => &self.response,
+            Side::Request => self.request.as_ref(),
+            Side::Response => self.response.as_ref(),
         }
     }
 }
@@ -196,8 +208,8 @@ pub struct PageOptions {
 pub fn write_page<'c>(out: &mut String, catalog: &'c Catalog, page: &Page<'c>, options: PageOptions) {
     write_head(out, (&page.title, page.about.as_deref(), &page.intro), &page.facts, options);
     for side in [Side::Request, Side::Response] {
-        if options.side.is_none_or(|only| only == side) {
-            write_half(out, catalog, page.half(side), options);
+        if let Some(half) = page.half(side).filter(|_| options.side.is_none_or(|only| only == side)) {
+            write_half(out, catalog, half, options);
         }
     }
 }

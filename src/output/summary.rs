@@ -54,6 +54,8 @@ pub struct Summary<'s> {
     pub text: &'s str,
     /// What is odd about its bytes or about how they were read: `fault at 0x3fa2: length 412 of 12 left`.
     pub notes: &'s str,
+    /// Whether it has faults beside what the capture lacks.
+    pub is_faulty: bool,
 }
 
 impl<'p> Summarizer<'p> {
@@ -79,7 +81,8 @@ impl<'p> Summarizer<'p> {
         self.walk(message);
         notes(&mut self.notes, message, &self.state);
         cut(&mut self.text, MAX_SUMMARY);
-        Summary { errors: &self.errors, text: &self.text, notes: &self.notes }
+        let is_faulty = self.state.faults > 0;
+        Summary { errors: &self.errors, text: &self.text, notes: &self.notes, is_faulty }
     }
 
     fn walk(&mut self, message: &Message<'_, 'p>) {

@@ -94,5 +94,9 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
 
 /// A text from a reader's own file without characters that a terminal acts on.
 pub fn harmless(text: &str) -> String {
+    // Most texts are plain, and each node of a tree has one.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars().map(|character| if is_unsafe(character) { ' ' } else { character }).collect()
 }

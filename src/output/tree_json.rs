@@ -5,7 +5,7 @@ use super::json::{Plain, is_text, plain_text};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
-use crate::dissect::{DecodedValue, Opening, Part, Scope, Tree, Value, What, dissect, uuid_text, value_of};
+use crate::dissect::{DecodedValue, Opening, Part, Scope, Tree, Value, What, dissect, has_faults, uuid_text, value_of};
 
 /// Writes messages as trees of JSON nodes.
 #[derive(Debug)]
@@ -20,8 +20,9 @@ impl<'p> TreeJsonWriter<'p> {
         Self { opening, show_secrets }
     }
 
-    /// Appends the line of a message, with its newline.
-    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>) {
+    /// Appends the line of a message, with its newline, and says whether it has faults of its own. After each node `after_node` may take what is there but for the
+    /// last byte, because the text of a large tree is larger than the tree.
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) -> bool {
         let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
         let title = title(self.opening.catalog, message);
@@ -37,19 +38,37 @@ impl<'p> TreeJsonWriter<'p> {
         out.push(b'{');
         ndjson::envelope(out, self.opening.catalog, message);
         out.extend_from_slice(b"\"tree\":");
-        write_nodes(out, &describer);
+        write_nodes_by_node(out, &describer, 0, after_node);
         out.push(b',');
         ndjson::faults(out, tree.faults());
         close_bracket(out, b'}');
         out.push(b'\n');
+        has_faults(tree.faults())
     }
 }
 
 /// Appends the root node with all that is below it.
 pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
+    write_nodes_by_node(out, describer, 0, |_| {});
+}
+
+/// Appends a node, by its index, with all that is below it.
+pub fn write_node_and_below(out: &mut Vec<u8>, describer: &Describer<'_, '_>, first: usize) {
+    write_nodes_by_node(out, describer, first, |_| {});
+}
+
+/// The same; `after_node` may take what is there but for the last byte, whose place a bracket may take.
+fn write_nodes_by_node(
+    out: &mut Vec<u8>,
+    describer: &Describer<'_, '_>,
+    first: usize,
+    mut after_node: impl FnMut(&mut Vec<u8>),
+) {
+    let nodes = describer.tree.nodes();
+    let last = nodes.get(first).map_or(first, |node| first + node.descendants as usize);
     // Where the nodes end that are open.
     let mut ends: Vec<usize> = Vec::new();
-    for (index, node) in describer.tree.nodes().iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate().take(last + 1).skip(first) {
         while ends.last().is_some_and(|end| *end < index) {
             ends.pop();
             close_bracket(out, b']');
@@ -57,12 +76,13 @@ pub fn write_nodes(out: &mut Vec<u8>, describer: &Describer<'_, '_>) {
         }
         write_node(out, describer, index);
         ends.push(index + node.descendants as usize);
+        after_node(out);
     }
     for _ in ends {
         close_bracket(out, b']');
         out.extend_from_slice(b"},");
     }
-    // The root is not in a list.
+    // The first is not in a list.
     out.pop();
 }
 
@@ -126,7 +146,12 @@ fn write_value(out: &mut Vec<u8>, describer: &Describer<'_, '_>, index: usize) {
                 Plain::Text(text) => drop(string(out, &text)),
                 Plain::Json(json) => drop(string(out, json.as_bytes())),
             },
-            Some(Value::String(Some(text))) => drop(string(out, text)),
+            Some(Value::String(Some(text))) => {
+                if !string(out, text) {
+                    out.extend_from_slice(b",\"valueBase64\":");
+                    base64(out, text);
+                }
+            }
             Some(Value::Bytes(Some(bytes)) | Value::Records(Some(bytes))) => base64(out, bytes),
             _ => out.extend_from_slice(b"null"),
         },

@@ -17,6 +17,16 @@ pub const NOTE_WIDTH: usize = 75;
 
 /// Appends the tree to `out`, each line ended by a newline.
 pub fn write_tree(out: &mut String, describer: &Describer<'_, '_>, options: TreeOptions) {
+    write_tree_by_line(out, describer, options, |_| {});
+}
+
+/// The same; `after_line` may take what is there, because the text of a large tree is larger than the tree.
+pub fn write_tree_by_line(
+    out: &mut String,
+    describer: &Describer<'_, '_>,
+    options: TreeOptions,
+    mut after_line: impl FnMut(&mut String),
+) {
     let nodes = describer.tree.nodes();
     // For each depth: whether the node there is the last child of its parent.
     let mut last: Vec<bool> = Vec::new();
@@ -32,6 +42,7 @@ pub fn write_tree(out: &mut String, describer: &Describer<'_, '_>, options: Tree
         }
         write_line(out, describer, index, options);
         out.push('\n');
+        after_line(out);
     }
 }
 
@@ -52,7 +63,11 @@ pub fn write_line(out: &mut String, describer: &Describer<'_, '_>, index: usize,
     write_span(out, node.span);
     if !line.note.is_empty() {
         out.push(' ');
-        out.push_str(&if options.verbose { line.note } else { cut(line.note) });
+        let shown = if options.verbose { &line.note } else { shortened(&line.note) };
+        out.push_str(shown);
+        if shown.len() < line.note.len() {
+            out.push_str("...");
+        }
     }
 }
 
@@ -65,11 +80,11 @@ pub fn write_span(out: &mut String, span: Span) {
     };
 }
 
-fn cut(note: String) -> String {
-    match note.char_indices().nth(NOTE_WIDTH) {
-        Some((end, _)) => format!("{}...", note.get(..end).unwrap_or_default()),
-        None => note,
-    }
+/// As much of a note as is printed.
+fn shortened(note: &str) -> &str {
+    // No character takes less than a byte.
+    let end = if note.len() > NOTE_WIDTH { note.char_indices().nth(NOTE_WIDTH) } else { None };
+    end.and_then(|(end, _)| note.get(..end)).unwrap_or(note)
 }
 
 fn is_last_child(describer: &Describer<'_, '_>, index: usize) -> bool {

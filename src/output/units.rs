@@ -30,7 +30,7 @@ pub(super) fn bytes(out: &mut String, bytes: u64) {
 }
 
 /// A number of bytes in at most 7 characters: `99999`, `97.7K`, `1.0M`, as `ls -h` has it.
-pub(super) fn short_bytes(out: &mut String, bytes: u64) {
+pub(crate) fn short_bytes(out: &mut String, bytes: u64) {
     if bytes < 100_000 {
         out.push_str(itoa::Buffer::new().format(bytes));
         return;

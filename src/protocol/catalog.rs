@@ -96,7 +96,7 @@ struct Layer {
 #[derive(Debug, Error)]
 pub enum OverlayError {
     /// A file or the folder could not be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
+    #[error("cannot read {path}", path = path.display())]
     Unreadable {
         /// What was read.
         path: PathBuf,

@@ -1,6 +1,8 @@
 //! Schema files: JSON with comments in Kafka's notation, read with all the liberties that Kafka's own files and the
 //! drafts of proposals take (comments anywhere, keys in any order, numbers in quotes, stray brackets at the end).
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use jsonc_parser::ast::{Object, Value};
@@ -10,6 +12,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use thiserror::Error;
 
 use super::check::{MAX_FIELDS, is_small};
+use super::plan::json_name;
 use super::schema::{Kind, Schema, SchemaField, SchemaStruct, TypeName, Versions};
 
 /// What is wrong with a schema file, and where.
@@ -34,7 +37,7 @@ pub fn parse_schema(file: &str, text: &str) -> Result<Schema, SchemaError> {
         return Err(reader.wrong(root.range(), "expected an object with the message's description"));
     };
     for key in ["fields", "commonStructs"] {
-        reader.collect_structs(&object, key, 0);
+        reader.collect_structs(&object, key, 0)?;
     }
     let schema = reader.schema(&object)?;
     if is_small(&schema) {
@@ -49,6 +52,39 @@ struct Reader<'a> {
     /// The names of all structs that the file describes.
     structs: Vec<String>,
 }
+
+/// What can be said of a message, a shared struct and a field, in all of Kafka's releases; `json` and `hidden` are our own.
+const MESSAGE_ATTRIBUTES: [&str; 10] = [
+    "apiKey",
+    "type",
+    "name",
+    "listeners",
+    "validVersions",
+    "flexibleVersions",
+    "deprecatedVersions",
+    "latestVersionUnstable",
+    "fields",
+    "commonStructs",
+];
+const STRUCT_ATTRIBUTES: [&str; 4] = ["name", "versions", "about", "fields"];
+const FIELD_ATTRIBUTES: [&str; 16] = [
+    "name",
+    "type",
+    "versions",
+    "nullableVersions",
+    "flexibleVersions",
+    "taggedVersions",
+    "tag",
+    "default",
+    "ignorable",
+    "mapKey",
+    "entityType",
+    "zeroCopy",
+    "about",
+    "fields",
+    "json",
+    "hidden",
+];
 
 /// Structs inside of structs; Kafka's own files go 5 deep.
 const MAX_DEPTH: usize = 32;
@@ -75,18 +111,69 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn collect_structs(&mut self, object: &Object<'a>, key: &str, depth: usize) {
-        let Some(array) = object.get_array(key).filter(|_| depth < MAX_DEPTH) else { return };
+    fn collect_structs(&mut self, object: &Object<'a>, key: &str, depth: usize) -> Read<()> {
+        let Some(array) = object.get_array(key) else { return Ok(()) };
+        if depth >= MAX_DEPTH {
+            return Err(self.wrong(array.range, format!("structs inside of structs, more than {MAX_DEPTH} deep")));
+        }
         for member in array.elements.iter().filter_map(Value::as_object) {
             let name = if key == "commonStructs" { "name" } else { "type" };
             if let Some(name) = member.get_string(name).filter(|_| member.get("fields").is_some()) {
                 self.structs.push(name.value.trim_start_matches("[]").to_owned());
             }
-            self.collect_structs(member, "fields", depth + 1);
+            self.collect_structs(member, "fields", depth + 1)?;
         }
+        Ok(())
+    }
+
+    /// Refuses an attribute that is nearly one that is known. Others are left alone: a newer Kafka may have more.
+    fn check_attributes(&self, object: &Object<'a>, known: &[&str]) -> Read<()> {
+        for property in &object.properties {
+            let name = property.name.as_str();
+            let is_near = |known: &&&str| {
+                let most = if known.len() < 6 { 1 } else { 2 };
+                strsim::osa_distance(&name.to_ascii_lowercase(), &known.to_ascii_lowercase()) <= most
+            };
+            if !known.contains(&name)
+                && let Some(meant) = known.iter().find(is_near)
+            {
+                let problem = format!("{name:?} is no attribute; did you mean {meant:?}?");
+                return Err(self.wrong(property.range, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields of a message or struct. No two may have one name in JSON, or one tag, in the same version.
+    fn fields(&self, object: &Object<'a>) -> Read<Vec<SchemaField>> {
+        let fields = self.list(object, "fields", |value| self.field(value))?;
+        let places = object.get_array("fields").map(|array| array.elements.iter().map(Ranged::range));
+        let mut by_name: HashMap<Cow<'_, str>, Vec<&SchemaField>> = HashMap::new();
+        let mut by_tag: HashMap<u32, Vec<&SchemaField>> = HashMap::new();
+        for (field, place) in fields.iter().zip(places.into_iter().flatten()) {
+            let key = field.json.as_deref().map_or_else(|| json_name(&field.name).into(), Cow::Borrowed);
+            let alike = by_name.entry(key).or_default();
+            if let Some(other) = alike.iter().find(|other| !other.versions.intersect(field.versions).is_empty()) {
+                let problem = format!(
+                    "the struct has a field {:?} already, in versions {}; give one of them another name",
+                    other.name, other.versions
+                );
+                return Err(self.wrong(place, problem));
+            }
+            alike.push(field);
+            let Some(tag) = field.tag else { continue };
+            let alike = by_tag.entry(tag).or_default();
+            if let Some(other) = alike.iter().find(|other| !other.tagged.intersect(field.tagged).is_empty()) {
+                let problem = format!("{:?} has tag {tag} already; give one of them another tag", other.name);
+                return Err(self.wrong(place, problem));
+            }
+            alike.push(field);
+        }
+        Ok(fields)
     }
 
     fn schema(&self, object: &Object<'a>) -> Read<Schema> {
+        self.check_attributes(object, &MESSAGE_ATTRIBUTES)?;
         let name = self.name(object, "name")?;
         let kind = match object.get("type") {
             None => Kind::Data,
@@ -108,7 +195,7 @@ impl<'a> Reader<'a> {
             flexible: self.versions(object, "flexibleVersions")?.unwrap_or(Versions::NONE),
             latest_unstable: self.flag(object, "latestVersionUnstable")?,
             listeners: self.list(object, "listeners", |value| Ok(self.text(value)?.into()))?,
-            fields: self.list(object, "fields", |value| self.field(value))?,
+            fields: self.fields(object)?,
             common: self.list(object, "commonStructs", |value| self.shared(value))?,
             name,
         })
@@ -116,15 +203,17 @@ impl<'a> Reader<'a> {
 
     fn shared(&self, value: &Value<'a>) -> Read<SchemaStruct> {
         let object = self.object(value)?;
+        self.check_attributes(object, &STRUCT_ATTRIBUTES)?;
         Ok(SchemaStruct {
             name: self.name(object, "name")?,
             versions: self.versions(object, "versions")?.unwrap_or(Versions::ALL),
-            fields: self.list(object, "fields", |value| self.field(value))?,
+            fields: self.fields(object)?,
         })
     }
 
     fn field(&self, value: &Value<'a>) -> Read<SchemaField> {
         let object = self.object(value)?;
+        self.check_attributes(object, &FIELD_ATTRIBUTES)?;
         let tagged = self.versions(object, "taggedVersions")?.unwrap_or(Versions::NONE);
         let versions = self.versions(object, "versions")?;
         let versions = match versions {
@@ -135,6 +224,10 @@ impl<'a> Reader<'a> {
         let tag = self.integer::<u32>(object, "tag")?;
         if !tagged.is_empty() && tag.is_none() {
             return Err(self.missing(object, "tag"));
+        }
+        if let (Some(property), None) = (object.get("tag"), object.get("taggedVersions")) {
+            let problem = "a tag, but no \"taggedVersions\" that say where it holds; add them, as in \"1+\"";
+            return Err(self.wrong(property.range, problem));
         }
         let ty = self.ty(object)?;
         Ok(SchemaField {
@@ -153,7 +246,7 @@ impl<'a> Reader<'a> {
             json: self.optional_text(object, "json")?,
             hidden: self.flag(object, "hidden")?,
             prefix: self.optional_text(object, "prefix")?,
-            fields: self.list(object, "fields", |value| self.field(value))?,
+            fields: self.fields(object)?,
         })
     }
 

@@ -605,7 +605,7 @@ fn tell_topics(fields: &mut [Field]) -> bool {
 }
 
 /// A field's name in JSON: the first letter in lower case.
-fn json_name(name: &str) -> String {
+pub(super) fn json_name(name: &str) -> String {
     let mut key = name.to_owned();
     if let Some(first) = key.get_mut(..1) {
         first.make_ascii_lowercase();

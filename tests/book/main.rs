@@ -15,4 +15,5 @@ mod changed;
 #[path = "../common/disguise.rs"]
 mod disguise;
 mod live;
+mod saved;
 mod support;

@@ -1,6 +1,9 @@
 //! Captures that lack something: what carries no mark is right, and what was cut is right as far as it goes.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+
+use kafkascope::capture::CaptureReader;
 
 use crate::compare::{Extent, difference};
 use crate::json::Json;
@@ -164,4 +167,25 @@ fn snap_length() {
     report(&problems);
     // As counted by hand from the lengths of the packets.
     assert_eq!(counts, (6, 42, 0));
+}
+
+/// What a message lacks is what its packets lack: each message has packets of its own in this capture.
+#[test]
+fn a_gap_is_what_the_snap_length_took() {
+    let path = own("captures/44-snaplen96-java.pcap");
+    let mut reader = CaptureReader::new(File::open(&path).unwrap()).unwrap();
+    let mut lacks = vec![0];
+    while let Some(packet) = reader.next().unwrap() {
+        lacks.push(packet.original_length - packet.data.len() as u32);
+    }
+    let (mut cut, mut of_several_packets) = (0, 0);
+    for message in export(&path) {
+        let packets = message.at("packets").elements();
+        let lack = |packet: &Json| lacks[usize::try_from(packet.int().unwrap()).unwrap()];
+        let missing: u32 = packets.iter().map(lack).sum();
+        assert_eq!(message.at("gap").int().unwrap_or(0), i64::from(missing), "{message:?}");
+        cut += u32::from(missing > 0);
+        of_several_packets += u32::from(missing > 0 && packets.len() > 1);
+    }
+    assert_eq!((cut, of_several_packets), (42, 1));
 }

@@ -1,8 +1,9 @@
-//! What the list says of records, from the headers of batches alone, against the batches themselves.
+//! What the list says of records, from the headers of batches alone: bytes against what the brokers logged, counts against
+//! what Kafka's own reader found in the topic, and both against the opened batches.
 
 use crate::json::Json;
-use crate::request_log::{CAPTURES, files};
-use crate::support::{export, report};
+use crate::request_log::{CAPTURES, base, files, logged_response};
+use crate::support::{export, lines, port, read, report, shared};
 
 /// What is said of the records of a message, all its partitions together.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,6 +56,18 @@ fn exported(batches: &[(&Json, usize)]) -> Sum {
     sum
 }
 
+/// The sizes of the records fields that a broker logged.
+fn logged_bytes(value: &Json) -> usize {
+    match value {
+        Json::Object(members) => {
+            let own = value.at("recordsSizeInBytes").int().map_or(0, |size| usize::try_from(size).unwrap());
+            own + members.iter().map(|(_, member)| logged_bytes(member)).sum::<usize>()
+        }
+        Json::Array(elements) => elements.iter().map(logged_bytes).sum(),
+        _ => 0,
+    }
+}
+
 /// Sums up the words of a line.
 fn listed(line: &str) -> Sum {
     let mut sum = Sum::default();
@@ -75,9 +88,21 @@ fn listed(line: &str) -> Sum {
 #[test]
 fn records_are_counted_without_a_look_at_them() {
     let mut problems = Vec::new();
-    let mut compared = 0;
+    let (mut compared, mut held) = (0, 0);
     for (name, _) in CAPTURES {
-        let Some((capture, _)) = files(name) else { continue };
+        let Some((capture, log)) = files(name) else { continue };
+        let of_log = |message: &Json| {
+            let key = ["apiKey", "apiVersion", "correlationId"].map(|key| message.at(key).int());
+            let port = port(message.at("client"));
+            let is_same = |logged: &&Json| {
+                logged.at("connection").int() == Some(port)
+                    && ["apiKey", "version", "correlationId"].map(|key| logged.at(key).int()) == key
+            };
+            let mut same = log.iter().filter(is_same);
+            let logged = same.next().filter(|_| same.next().is_none())?;
+            let is_request = message.at("type").text() == Some("request");
+            Some(logged_bytes(if is_request { logged.at("request") } else { logged_response(logged, &log) }))
+        };
         let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope").arg("list").arg(&capture).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let mut lines = text.lines().skip(1).filter(|line| !line.starts_with("--"));
@@ -95,6 +120,13 @@ fn records_are_counted_without_a_look_at_them() {
                 continue;
             }
             let (expected, listed) = (exported(&found), listed(line));
+            // Older brokers log no sizes of what is fetched.
+            if let Some(bytes) = of_log(&message).filter(|bytes| *bytes > 0) {
+                held += 1;
+                if bytes != listed.bytes {
+                    problems.push(format!("{name}: {bytes} bytes logged: {line}"));
+                }
+            }
             if expected != listed {
                 problems.push(format!("{name}: {expected:?}, not {listed:?}: {line}"));
             }
@@ -102,6 +134,38 @@ fn records_are_counted_without_a_look_at_them() {
         }
     }
     report(&problems);
-    eprintln!("{compared} messages with records");
-    assert!(compared >= 100, "{compared}");
+    eprintln!("{compared} messages with records, {held} of them logged");
+    assert!(compared >= 100 && held * 2 >= compared, "{compared} {held}");
+}
+
+/// The scenario's producer writes each record of its topic once, so what the list says of its requests is what Kafka's own
+/// reader found in the log in the end.
+#[test]
+fn as_many_records_are_produced_as_the_topic_has() {
+    let Some(folder) = shared("captures/expected") else { return };
+    let mut problems = Vec::new();
+    let mut topics = 0;
+    // The one has its base twice; in the other other topics are written to as well.
+    for (name, _) in CAPTURES.iter().filter(|(name, _)| !name.contains("-reuse") && !name.contains("-streams-eos")) {
+        let path = folder.join(format!("{}.batches.jsonl", base(name)));
+        let (true, Some((capture, _))) = (path.exists(), files(name)) else { continue };
+        let batches = lines(&read(&path));
+        let is_data =
+            |line: &&Json| line.at("kind").text() == Some("batch") && line.at("isControl").text() == Some("false");
+        let count = |line: &Json| line.at("count").text().map_or(0, |count| count.parse::<usize>().unwrap());
+        let expected: usize = batches.iter().filter(is_data).map(count).sum();
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope").arg("list").arg(&capture).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let produced: usize = text
+            .lines()
+            .filter(|line| line.contains(" → ") && line.contains(" Produce "))
+            .map(|line| listed(line).records)
+            .sum();
+        if produced != expected {
+            problems.push(format!("{name}: {produced} records produced, {expected} in the topic"));
+        }
+        topics += 1;
+    }
+    report(&problems);
+    assert_eq!(topics, 14);
 }

@@ -22,7 +22,7 @@ impl<'p> MessageSink<'p> for Reader<'_> {
         self.messages += 1;
         let mut at = message.stream_offset;
         let mut bytes: Vec<u8> = Vec::new();
-        for piece in message.pieces {
+        for piece in message.frame_pieces() {
             assert_eq!(piece.start, at);
             at = piece.end;
             if piece.place.source == DATAGRAMS {
@@ -35,6 +35,8 @@ impl<'p> MessageSink<'p> for Reader<'_> {
             bytes.extend(&self.file[piece.place.offset as usize..][..(piece.end - piece.start) as usize]);
         }
         assert!(bytes == message.frame, "message {}", message.index);
+        let there: u64 = message.pieces.iter().map(|piece| piece.end - piece.start).sum();
+        assert_eq!(there + message.gap, message.size());
         assert_eq!(message.pieces.iter().map(|piece| piece.time).max(), Some(message.time));
         let mut packets: Vec<_> = message.pieces.iter().map(|piece| piece.packet).collect();
         packets.sort_unstable();

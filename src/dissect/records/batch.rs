@@ -103,15 +103,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             let (mut found, mut broken) = (0, 0);
             while step.is_ok() && found < said && !input.is_empty() && broken < MOST_BROKEN {
                 if self.visitor.is_full() {
-                    let kind = FaultKind::Full { read: found, said };
-                    self.place_fault(Place::Field(field), self.span(start, *input), kind);
-                    step = Err(Halt);
                     break;
                 }
                 step = self.record(input, found, list).map(|is_whole| broken += u32::from(!is_whole));
                 found += 1;
             }
             self.trail.pop();
+            if step.is_ok() && found < said && !input.is_empty() && self.visitor.is_full() {
+                step = Err(self.full(Place::Field(field), "record", found, *input));
+            }
             // When not all could be inflated, that was told already.
             let is_short = found < said && (self.complete || !input.is_empty());
             if step.is_ok() && (is_short || !input.is_empty() || list.count < 0) {
@@ -198,8 +198,15 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let scope = Scope::Array(Place::Field(headers), header.element, Some(count));
         self.push(Place::Field(headers), input.offset())?;
         self.visitor.enter(scope, input.offset());
-        let step = (0..count).try_for_each(|index| self.header_of_record(input, index, header));
+        let (mut step, mut index) = (Ok(()), 0);
+        while step.is_ok() && index < count && !self.visitor.is_full() {
+            step = self.header_of_record(input, index, header);
+            index += 1;
+        }
         self.trail.pop();
+        if step.is_ok() && index < count {
+            step = Err(self.full(Place::Field(headers), "header", index, *input));
+        }
         self.visitor.leave(scope, input.offset());
         step
     }

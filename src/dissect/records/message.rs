@@ -118,7 +118,13 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         let Some(field) = layout.plan.untagged(layout.plan.top()).first() else { return };
         let scope = Scope::Array(Place::Field(field), layout.batch, Some(count));
         self.visitor.enter(scope, input.offset());
+        let mut is_full = false;
         for index in 0..count {
+            is_full = self.visitor.is_full();
+            if is_full {
+                self.full(Place::Field(field), "message", index, *input);
+                break;
+            }
             let total = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
             let total = usize::try_from(total).map_or(0, |total| total + PREFIX);
             let (mut message, rest) = input.split(total);
@@ -135,7 +141,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         self.visitor.leave(scope, input.offset());
         // When not all could be inflated, that was told already.
-        if !input.is_empty() && self.complete {
+        if !input.is_empty() && self.complete && !is_full {
             let length = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
             let available = input.len().saturating_sub(PREFIX) as u32;
             let kind = WireErrorKind::LengthTooLarge { length: length.into(), available };

@@ -41,3 +41,20 @@ fn eight_bytes_at_once() {
         }
     }
 }
+
+/// What is not UTF-8 says so wherever a string may stand.
+#[test]
+fn texts_that_are_not_utf_8_are_marked() {
+    use crate::dissect::{Opening, dissect, fit_request};
+    use crate::protocol::{ApiKey, Catalog};
+    let catalog = Catalog::builtin();
+    // DescribeGroups v0, client id `\xff`: an array of strings.
+    let body: &[u8] = &[0, 15, 0, 0, 0, 0, 0, 7, 0, 1, 0xff, 0, 0, 0, 3, 0, 1, b'a', 0, 1, 0xfe, 0, 2, b'b', 0x80];
+    let frame = [&(body.len() as u32).to_be_bytes(), body].concat();
+    let fit = fit_request(&catalog, ApiKey(15), 0, &frame, true, 0);
+    let mut out = b"{".to_vec();
+    dissect(&fit.reading, &frame, &mut JsonWriter::new(Opening::new(&catalog), &mut out, false));
+    close_bracket(&mut out, b'}');
+    let expected = r#"{"header":{"requestApiKey":15,"requestApiVersion":0,"correlationId":7,"clientId":"X","_clientIdBase64":"/w=="},"body":{"groups":["a","X","bX"],"_groupsBase64":[{"index":1,"value":"/g=="},{"index":2,"value":"YoA="}]}}"#;
+    assert_eq!(String::from_utf8(out).unwrap(), expected.replace('X', "\u{fffd}"));
+}

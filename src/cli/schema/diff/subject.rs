@@ -50,6 +50,10 @@ fn sides(catalog: &Catalog, words: &[String]) -> anyhow::Result<(Subject, Subjec
             }
             _ => bail!("expected a name and two versions, as in: kafkascope schema diff Metadata 11 12"),
         },
+        [name, number] | [number, name] if is_number(number) && !is_number(name) => bail!(
+            "is {number} a version of {name}? it takes two of them, as in: kafkascope schema diff {name} 0 {number}; \
+             {name} is compared with one of its versions by: kafkascope schema diff {name} {name}:{number}"
+        ),
         [left, right] => {
             let (left, right) = (subject(catalog, left)?, subject(catalog, right)?);
             match (left.is_set, right.is_set) {
@@ -63,6 +67,11 @@ fn sides(catalog: &Catalog, words: &[String]) -> anyhow::Result<(Subject, Subjec
         }
         _ => bail!("expected one, two or three words"),
     }
+}
+
+/// Whether a word is a number, and no file.
+fn is_number(word: &str) -> bool {
+    word.parse::<i16>().is_ok() && !Path::new(word).exists()
 }
 
 /// The messages of a folder that have the names of others.

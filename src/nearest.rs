@@ -1,7 +1,7 @@
 //! What a reader may have meant by a name that is not known.
 
 /// `; did you mean A, B?`, or nothing where no name is like it.
-pub(super) fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+pub(crate) fn did_you_mean<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let word = word.to_ascii_lowercase();
     let mut scored: Vec<(f64, &str)> = Vec::new();
     for name in names {

@@ -1,0 +1,75 @@
+//! `kafkascope open`: the screen.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::End;
+use super::args::{Common, InputArgs, OpenArgs};
+use crate::book::{Book, Indexer};
+use crate::capture::{Again, Captures};
+use crate::conversation::Options;
+use crate::tui::{self, Config, Screen};
+
+pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
+    let config = Config::load(common.config.as_deref(), |name| std::env::var_os(name))?;
+    if !is_possible() {
+        anyhow::bail!(
+            "the screen needs a terminal that can do more than this one; `kafkascope list` prints messages as lines, \
+             `kafkascope show` as trees"
+        );
+    }
+    let catalog = super::catalog(common)?;
+    let input = &open.input;
+    let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
+    let book = Book::new(&catalog);
+    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
+    let indexer = Indexer::new(&book, captures, options);
+    let screen = Screen {
+        name: name(input),
+        opening: super::opening(&catalog, common),
+        show_secrets: common.show_secrets,
+        coloured: common.color != super::args::Color::Never,
+        config,
+    };
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let indexing = scope.spawn(|| indexer.run(&stop));
+        let outcome = tui::run(&screen, &book);
+        stop.store(true, Ordering::Relaxed);
+        // What waits for a pipe waits until something comes.
+        for _ in 0..20 {
+            if indexing.is_finished() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        if !indexing.is_finished() {
+            std::process::exit(super::exit(outcome.map(|()| End::Done)).into());
+        }
+        outcome
+    })?;
+    let troubles = book.status().troubles;
+    for trouble in &troubles {
+        super::say(trouble);
+    }
+    Ok(if troubles.is_empty() { End::Done } else { End::Damaged })
+}
+
+/// Whether standard output is a terminal that the screen can be drawn on.
+pub(super) fn is_possible() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    io::stdout().is_terminal() && !is_dumb
+}
+
+/// The captures in few words.
+fn name(input: &InputArgs) -> String {
+    let mut paths = input.read.iter().chain(&input.files);
+    let first = paths.next().map(|path| path.display().to_string()).unwrap_or_default();
+    let first = if first == "-" { "standard input".to_owned() } else { first };
+    match paths.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}

@@ -1,0 +1,228 @@
+//! The screen as it is drawn.
+
+use std::collections::HashMap;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::{Frame, symbols};
+
+use super::action::{ACTIONS, Action};
+use super::app::{App, Mode};
+use super::layout::Pane;
+use super::list::ListOptions;
+use super::text::Pen;
+use super::theme::Look;
+use super::{detail, help, take};
+use crate::output::table::harmless;
+
+impl App<'_, '_> {
+    /// Draws everything.
+    pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
+        let screen = frame.area();
+        self.areas = self.layout.areas(screen, self.focus, self.lower);
+        let is_first = self.list.all == 0;
+        self.refresh(true);
+        if is_first && self.list.all > 0 {
+            // The first messages have come.
+            self.refresh(true);
+        }
+        let buffer = frame.buffer_mut();
+        self.draw_bar(self.areas.bar, buffer);
+        self.draw_list(buffer);
+        self.draw_tree(buffer);
+        self.draw_hex(buffer);
+        let divider = self.areas.divider;
+        for y in divider.top()..divider.bottom() {
+            let line = if y == divider.top() { symbols::line::HORIZONTAL_DOWN } else { symbols::line::VERTICAL };
+            buffer.set_string(divider.x, y, line, self.look.faint());
+        }
+        detail::draw(self, self.areas.detail, buffer);
+        let cursor = self.draw_foot(self.areas.foot, buffer);
+        if let Mode::Help(top) = &mut self.mode {
+            help::draw(top, &self.keymap, screen, buffer, self.look);
+        }
+        if let Mode::Menu(menu) = &self.mode {
+            take::draw(self, menu, screen, buffer);
+        }
+        if let Some(cursor) = cursor {
+            frame.set_cursor_position(cursor);
+        }
+    }
+
+    /// What is read, how much of it, what is odd; where we are.
+    fn draw_bar(&self, area: Rect, buffer: &mut Buffer) {
+        buffer.set_style(area, self.look.bar());
+        let status = &self.status;
+        let mut right = String::new();
+        let row = self.list.scroll.cursor + 1;
+        if self.list.len() > 0 {
+            right = format!("{row}/{}", self.list.len());
+        }
+        if let Some(filter) = &self.filter {
+            right = format!("{right} of {}  filter: {}", self.list.all, harmless(filter));
+        }
+        right.push_str(match (self.paused, self.follow) {
+            (true, _) => "  paused ",
+            (_, true) => "  following ",
+            _ => " ",
+        });
+        let mut pen = Pen::new(buffer, area);
+        pen.keep_right(right.len() as u16 + 1);
+        pen.put(" ", Style::new());
+        pen.put(&self.name, self.look.heading());
+        let counted = |count: u64, one: &str, many: &str| format!("  {count} {}", if count == 1 { one } else { many });
+        pen.put(&counted(self.list.all, "message", "messages"), Style::new());
+        let connections = status.conversation.connections;
+        pen.put(&counted(connections, "connection", "connections"), Style::new());
+        let odd = [
+            (status.conversation.cut, "cut", "cut"),
+            (status.streams.gaps, "gap", "gaps"),
+            (status.conversation.guessed, "guess", "guesses"),
+        ];
+        for (count, one, many) in odd.into_iter().filter(|(count, ..)| *count > 0) {
+            pen.put(&counted(count, one, many), self.look.odd());
+        }
+        if status.tls > 0 {
+            pen.put(&format!("  {} TLS without keys", status.tls), Style::new());
+        }
+        if let Some((done, all)) = self.taking.progress() {
+            pen.put("  saving", self.look.heading());
+            pen.put(&progress(done, all), self.look.heading());
+        } else if self.seeker.is_busy() && self.list.all > 0 {
+            pen.put(&progress(self.sought, self.list.all), self.look.heading());
+        } else if !status.finished {
+            let text = match status.total.filter(|total| *total > 0) {
+                Some(total) => progress(status.bytes, total),
+                None => "  live".to_owned(),
+            };
+            pen.put(&text, self.look.heading());
+        }
+        pen.right(&right, Style::new());
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer) {
+        let partner = self.list.selected().and_then(|number| self.book.pair(number));
+        let marks: HashMap<u64, char> = self.marks.iter().map(|(letter, number)| (*number, *letter)).collect();
+        let options = ListOptions {
+            look: self.look,
+            has_keys: self.focus == Pane::List,
+            time: self.time,
+            start: self.status.first,
+            partner,
+            marks: &marks,
+        };
+        if self.list.len() == 0 && !self.areas.list.is_empty() {
+            let text = match (self.status.finished, self.list.wanted.is_some()) {
+                (true, true) => "no message passes the filter; Esc leaves it",
+                (true, false) => "no Kafka messages found",
+                (false, _) => "no messages yet",
+            };
+            Pen::new(buffer, self.areas.list).put(text, self.look.faint());
+            return;
+        }
+        self.list.draw(self.areas.list, buffer, &options);
+    }
+
+    fn draw_tree(&mut self, buffer: &mut Buffer) {
+        let has_keys = self.focus == Pane::Tree;
+        let Some(view) = &mut self.view else {
+            draw_title(&[("tree", None)], self.areas.tree_title, buffer, self.look, has_keys);
+            return;
+        };
+        // Where there is no room for all, the number says enough.
+        let heading = &view.opened.heading;
+        let is_cut = heading.chars().count() + 4 > usize::from(self.areas.tree_title.width);
+        let number = format!("#{}", view.opened.number);
+        let heading = if is_cut { &number } else { heading };
+        draw_title(&[(heading, None)], self.areas.tree_title, buffer, self.look, has_keys);
+        view.tree.draw(&view.opened, self.areas.tree, buffer, self.look, has_keys);
+    }
+
+    fn draw_hex(&mut self, buffer: &mut Buffer) {
+        let has_keys = self.focus == Pane::Hex;
+        let Some(view) = &mut self.view else {
+            draw_title(&[("bytes", None)], self.areas.hex_title, buffer, self.look, has_keys);
+            return;
+        };
+        let buffers = view.opened.buffers();
+        let chosen = |number: u32| (buffers > 1).then_some(number == view.hex.buffer);
+        let inflated: Vec<String> = (1..buffers).map(|number| format!("inflated #{number}")).collect();
+        let mut names = vec![("frame", chosen(0))];
+        names.extend((1..).zip(&inflated).map(|(number, name)| (name.as_str(), chosen(number))));
+        // The chosen one must be in sight, however many there are.
+        let skipped = (view.hex.buffer as usize).saturating_sub(3).min(names.len().saturating_sub(1));
+        let names = names.get(skipped..).unwrap_or_default();
+        draw_title(names, self.areas.hex_title, buffer, self.look, has_keys);
+        let selected = view.tree.selected();
+        view.hex.draw(&view.opened, selected, self.areas.hex, buffer, self.hex, (self.look, has_keys));
+    }
+
+    /// What was said last, or what is typed, or the keys that matter here. Gives the place of the cursor.
+    fn draw_foot(&self, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        let mut pen = Pen::new(buffer, area);
+        pen.put(" ", Style::new());
+        match (&self.mode, &self.notice) {
+            (Mode::Prompt(prompt), _) => {
+                pen.put(prompt.question.label(), self.look.heading());
+                let (before, behind) = prompt.parts();
+                pen.put(before, Style::new());
+                let x = area.right() - pen.room();
+                pen.put(behind, Style::new());
+                return Some(Position::new(x, area.y));
+            }
+            (Mode::Mark { go }, _) => {
+                let text = if *go { "go to the mark: a letter" } else { "mark this message: a letter" };
+                pen.put(text, self.look.heading());
+            }
+            (Mode::Overwrite(target), _) => {
+                pen.put(&format!("{target} is there already; overwrite it? y/n"), self.look.odd());
+            }
+            (_, Some(notice)) => {
+                pen.put(&notice.text, if notice.is_error { self.look.odd() } else { Style::new() });
+            }
+            _ => {
+                let hints = ACTIONS.iter().filter_map(|entry| entry.hint.map(|hint| (entry.action, hint)));
+                // Help and quit are what nobody may have to look for.
+                let (last, first): (Vec<_>, Vec<_>) =
+                    hints.partition(|(action, _)| matches!(action, Action::Help | Action::Quit));
+                for (action, hint) in last.into_iter().chain(first) {
+                    let Some(key) = self.keymap.keys_of(action).into_iter().next() else { continue };
+                    if usize::from(pen.room()) < key.len() + hint.len() + 3 {
+                        break;
+                    }
+                    pen.put(&key, self.look.heading());
+                    pen.put(" ", Style::new());
+                    pen.put(hint, self.look.faint());
+                    pen.put("  ", Style::new());
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A line with names in it, as `─ frame ─ inflated #1 ───`; of several, one is chosen.
+fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
+    if area.is_empty() {
+        return;
+    }
+    for x in area.left()..area.right() {
+        buffer.set_string(x, area.y, symbols::line::HORIZONTAL, look.faint());
+    }
+    let style = if has_keys { look.heading_with_keys() } else { look.heading() };
+    let mut pen = Pen::new(buffer, area);
+    for (name, chosen) in names {
+        pen.blanks(1);
+        pen.put(" ", Style::new());
+        pen.put(name, if *chosen == Some(false) { look.faint() } else { style });
+        pen.put(" ", Style::new());
+    }
+}
+
+/// `  [####----] 50 %`.
+fn progress(read: u64, total: u64) -> String {
+    let percent = (u128::from(read) * 100 / u128::from(total.max(1))).min(100) as usize;
+    let full = percent / 10;
+    format!("  [{}{}] {percent} %", "#".repeat(full), "-".repeat(10 - full))
+}

@@ -1,0 +1,101 @@
+//! The help: all keys by topic, from the table that binds them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::action::{ACTIONS, Topic};
+use super::keys::Keymap;
+use super::text::Pen;
+use super::theme::Look;
+
+/// Draws it over the screen, from line `top` on; `top` is kept within what there is.
+pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Buffer, look: Look) {
+    let lines = lines(keymap);
+    let width = screen.width.min(84);
+    let height = screen.height.saturating_sub(2).min(lines.len() as u16 + 2);
+    let area =
+        Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 2, width, height };
+    let inner = frame(area, " Keys (any other key closes) ", buffer, look);
+    *top = (*top).min((lines.len() as u16).saturating_sub(inner.height));
+    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip((*top).into())) {
+        let mut pen = Pen::new(buffer, Rect { y, height: 1, ..inner });
+        match line {
+            Line::Blank => {}
+            Line::Topic(topic) => pen.put(topic.name(), look.heading_with_keys()),
+            Line::Keys(keys, help) => {
+                pen.put("  ", Style::new());
+                pen.column(keys, 16, false, look.heading());
+                pen.put(help, Style::new());
+            }
+        }
+    }
+}
+
+/// A line of the help.
+enum Line {
+    Blank,
+    Topic(Topic),
+    Keys(String, &'static str),
+}
+
+fn lines(keymap: &Keymap) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for topic in Topic::ALL {
+        if !lines.is_empty() {
+            lines.push(Line::Blank);
+        }
+        lines.push(Line::Topic(topic));
+        for entry in ACTIONS.iter().filter(|entry| entry.topic == topic) {
+            lines.push(Line::Keys(keymap.keys_of(entry.action).join("  "), entry.help));
+        }
+    }
+    lines
+}
+
+/// Clears an area, draws a border with a title around it, and gives what is inside.
+pub(super) fn frame(area: Rect, title: &str, buffer: &mut Buffer, look: Look) -> Rect {
+    use ratatui::widgets::{Block, Clear, Widget};
+    Clear.render(area, buffer);
+    let block = Block::bordered().title(title).border_style(look.faint()).title_style(look.heading());
+    let inner = block.inner(area);
+    block.render(area, buffer);
+    inner
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The table of keys as the document has it.
+    fn table() -> String {
+        let mut text = String::new();
+        for topic in Topic::ALL {
+            let name = topic.name();
+            write!(text, "\n### {name}\n\n| keys | action | what it does |\n| --- | --- | --- |\n").unwrap();
+            for entry in ACTIONS.iter().filter(|entry| entry.topic == topic) {
+                let keys: Vec<String> = entry.keys.iter().map(|key| format!("`{}`", key.replace('|', "\\|"))).collect();
+                writeln!(text, "| {} | `{}` | {} |", keys.join(" "), entry.name, entry.help.replace('|', "\\|"))
+                    .unwrap();
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn the_document_has_all_keys() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screen.md");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once("<!-- keys -->\n").unwrap();
+        let (keys, behind) = rest.split_once("\n<!-- end of keys -->").unwrap();
+        if std::env::var_os("KAFKASCOPE_BLESS").is_some() {
+            let text = format!("{before}<!-- keys -->\n{}\n<!-- end of keys -->{behind}", table());
+            std::fs::write(&path, text).unwrap();
+        } else {
+            assert!(keys == table(), "write it anew: KAFKASCOPE_BLESS=1 cargo test the_document_has_all_keys");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The screen: a list of messages above a tree beside its bytes.
+//!
+//! [`App`](app::App) is the state; a key changes it by way of one table ([`action`]), [`draw`] shows it. Nothing is decoded
+//! here: a [`decoder`] on a thread of its own makes rows and trees, and the screen waits for it only for a moment.
+
+mod action;
+mod app;
+mod config;
+mod decoder;
+mod detail;
+mod draw;
+mod filter;
+mod find;
+mod help;
+mod hex;
+mod keys;
+mod layout;
+mod list;
+mod mouse;
+mod opened;
+mod pattern;
+mod prompt;
+mod rows;
+mod scroll;
+mod seeker;
+mod take;
+mod terminal;
+mod text;
+mod theme;
+mod tree;
+
+pub use config::{Config, ConfigError};
+pub use terminal::{Screen, run};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Looking through many messages beside the screen: for a search, or to learn which pass a filter.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::filter::Filter;
+use super::opened::Opened;
+use super::pattern::Pattern;
+use super::rows::RowMaker;
+use crate::book::{Book, Room};
+use crate::dissect::Opening;
+
+/// Something to look for.
+#[derive(Debug)]
+pub(super) enum Hunt {
+    /// The next place of a pattern.
+    Pattern {
+        pattern: Pattern,
+        /// The message to begin with, and the node in it behind which (before which) it goes on.
+        from: (u64, Option<u32>),
+        forward: bool,
+        /// The messages to look through; `None`: all.
+        among: Option<Vec<u64>>,
+    },
+    /// All messages that pass a filter; it goes on as long as messages come.
+    Filter(Filter),
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Finding {
+    /// A node of a message.
+    Node(u64, u32),
+    /// Messages that pass the filter, and how many were looked at.
+    Passing(Vec<u64>, u64),
+    /// How many messages were looked at.
+    Progress(u64),
+    /// The pattern is nowhere.
+    Nowhere,
+    /// All messages were held against the filter.
+    Filtered,
+}
+
+/// The screen's end.
+#[derive(Debug)]
+pub(super) struct Seeker {
+    hunts: Sender<(Hunt, Arc<AtomicBool>, u64)>,
+    findings: Receiver<(u64, Finding)>,
+    current: Option<Arc<AtomicBool>>,
+    number: u64,
+}
+
+/// The other end: run it on a thread of its own.
+#[derive(Debug)]
+pub(super) struct Scout<'b, 'p> {
+    book: &'b Book<'p>,
+    opening: Opening<'p>,
+    show_secrets: bool,
+    hunts: Receiver<(Hunt, Arc<AtomicBool>, u64)>,
+    findings: Sender<(u64, Finding)>,
+}
+
+/// Both ends.
+pub(super) fn seeker<'b, 'p>(book: &'b Book<'p>, opening: Opening<'p>, show_secrets: bool) -> (Seeker, Scout<'b, 'p>) {
+    let (hunt, hunts) = channel();
+    let (finding, findings) = channel();
+    let seeker = Seeker { hunts: hunt, findings, current: None, number: 0 };
+    (seeker, Scout { book, opening, show_secrets, hunts, findings: finding })
+}
+
+impl Seeker {
+    /// Begins to look for something else.
+    pub(super) fn begin(&mut self, hunt: Hunt) {
+        self.cancel();
+        self.number += 1;
+        let cancelled = Arc::new(AtomicBool::new(false));
+        self.current = Some(Arc::clone(&cancelled));
+        // A scout that is gone finds nothing.
+        let _ = self.hunts.send((hunt, cancelled, self.number));
+    }
+
+    /// Stops. Whether there was something to stop.
+    pub(super) fn cancel(&mut self) -> bool {
+        let current = self.current.take();
+        if let Some(cancelled) = &current {
+            cancelled.store(true, Ordering::Relaxed);
+        }
+        current.is_some()
+    }
+
+    /// What was found since.
+    pub(super) fn findings(&mut self) -> Vec<Finding> {
+        let all: Vec<_> = self.findings.try_iter().collect();
+        let number = self.number;
+        let is_wanted = self.current.is_some();
+        all.into_iter().filter(|(of, _)| is_wanted && *of == number).map(|(_, finding)| finding).collect()
+    }
+
+    /// Whether it looks for something.
+    pub(super) fn is_busy(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// What was looked for is found.
+    pub(super) fn end(&mut self) {
+        self.current = None;
+    }
+}
+
+impl Drop for Seeker {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// How often it says how far it is.
+const REPORT: Duration = Duration::from_millis(30);
+
+impl<'p> Scout<'_, 'p> {
+    /// Looks for one thing after the other until the screen is gone.
+    pub(super) fn run(self) {
+        let mut maker = RowMaker::new(self.opening.catalog);
+        while let Ok((hunt, cancelled, number)) = self.hunts.recv() {
+            let tell = |finding| self.findings.send((number, finding)).is_ok() && !cancelled.load(Ordering::Relaxed);
+            match hunt {
+                Hunt::Pattern { pattern, from, forward, among } => {
+                    self.search(&pattern, from, forward, among.as_deref(), &tell);
+                }
+                Hunt::Filter(filter) => self.filter(&filter, &mut maker, &tell),
+            }
+        }
+    }
+
+    fn search(
+        &self,
+        pattern: &Pattern,
+        from: (u64, Option<u32>),
+        forward: bool,
+        among: Option<&[u64]>,
+        tell: &dyn Fn(Finding) -> bool,
+    ) {
+        let all = self.book.len();
+        let rows = among.map_or(all, |among| among.len() as u64);
+        let number = |row: u64| match among {
+            Some(among) => among.get(row as usize).copied(),
+            None => Some(row + 1),
+        };
+        let first = among.map_or(from.0 - 1, |among| among.partition_point(|number| *number < from.0) as u64);
+        let mut room = Room::default();
+        let mut since = Instant::now();
+        for step in 0..=rows {
+            // Around the end and back to the beginning of the message that it began with.
+            let row =
+                if forward { (first + step) % rows.max(1) } else { (first + rows - step % rows.max(1)) % rows.max(1) };
+            let Some(number) = number(row) else { break };
+            let Ok(message) = self.book.message(number, &mut room) else { continue };
+            let opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
+            let behind = from.1.filter(|_| step == 0);
+            if let Some(node) = pattern.find(&opened, behind, forward) {
+                tell(Finding::Node(number, node));
+                return;
+            }
+            if since.elapsed() > REPORT {
+                since = Instant::now();
+                if !tell(Finding::Progress(step)) {
+                    return;
+                }
+            }
+        }
+        tell(Finding::Nowhere);
+    }
+
+    fn filter(&self, filter: &Filter, maker: &mut RowMaker<'p>, tell: &dyn Fn(Finding) -> bool) {
+        let mut room = Room::default();
+        let mut since = Instant::now();
+        let mut passing = Vec::new();
+        let mut next = 1;
+        loop {
+            // First whether more may come, then whether there is more.
+            let is_finished = self.book.status().finished;
+            let all = self.book.len();
+            while next <= all {
+                if let Ok(message) = self.book.message(next, &mut room)
+                    && filter.passes(&maker.row(&message))
+                {
+                    passing.push(next);
+                }
+                next += 1;
+                if since.elapsed() > REPORT {
+                    since = Instant::now();
+                    if !tell(Finding::Passing(std::mem::take(&mut passing), next - 1)) {
+                        return;
+                    }
+                }
+            }
+            if !tell(Finding::Passing(std::mem::take(&mut passing), next - 1)) {
+                return;
+            }
+            if is_finished {
+                tell(Finding::Filtered);
+                return;
+            }
+            std::thread::sleep(REPORT);
+        }
+    }
+}
