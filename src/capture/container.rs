@@ -13,6 +13,11 @@ const DEEPEST: usize = 2;
 /// What unpacks gives no more at once, so that little of it is lost where the bytes become wrong.
 const AT_ONCE: usize = 16 * 1024;
 
+/// So many bytes tell a container.
+const LONGEST_MAGIC: usize = 4;
+/// As many are taken at once to see them.
+const PEEKED: usize = 64 * 1024;
+
 /// An input, boxed: which layers it has is known only when it is read.
 pub(super) type Input = Box<dyn Read + Send>;
 
@@ -73,8 +78,17 @@ pub(super) fn unpacked(reader: Input) -> io::Result<(Input, bool)> {
 
 /// The first bytes of an input, and the input with them.
 fn peeked(mut reader: Input) -> io::Result<(Vec<u8>, Input)> {
-    let mut start = Vec::with_capacity(4);
-    reader.by_ref().take(4).read_to_end(&mut start)?;
+    let (mut start, mut length) = (vec![0; PEEKED], 0);
+    // It waits for no more than tells what it is, and takes what is there.
+    while length < LONGEST_MAGIC {
+        match reader.read(start.get_mut(length..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    start.truncate(length);
     let whole = Cursor::new(start.clone()).chain(reader);
     Ok((start, Box::new(whole)))
 }
