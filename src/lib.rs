@@ -15,6 +15,7 @@
 //! - [`conversation`]: streams to frames to messages to exchanges.
 //! - [`book`]: an index of all messages of a capture, from which any of them is read again.
 //! - [`output`]: messages to text and JSON.
+//! - [`tui`]: the screen.
 //! - [`cli`]: arguments, one file a subcommand.
 
 pub mod book;
