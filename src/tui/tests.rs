@@ -293,3 +293,29 @@ fn any_keys_at_any_size() {
         }
     });
 }
+
+/// How long keys take on a large capture: `KAFKASCOPE_CAPTURE=FILE cargo test --release --lib tui -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, to be run by hand"]
+fn how_long_keys_take() {
+    let capture = PathBuf::from(std::env::var_os("KAFKASCOPE_CAPTURE").expect("KAFKASCOPE_CAPTURE names a capture"));
+    on_stage(&capture, (200, 60), Look::new(Depth::True, Ground::Dark), |stage| {
+        println!("{} messages", stage.app.list.all);
+        for keys in
+            ["j", "pagedown", "G", "g g", "]", "p", "enter", "l", "tab", "down", "pagedown", "K", "J", "|", "?", "esc"]
+        {
+            let mut times: Vec<Duration> = (0..50)
+                .map(|_| {
+                    let since = Instant::now();
+                    for key in keys.split(' ') {
+                        stage.app.key(Key::parse(key).unwrap());
+                    }
+                    stage.terminal.draw(|frame| stage.app.draw(frame)).unwrap();
+                    since.elapsed()
+                })
+                .collect();
+            times.sort_unstable();
+            println!("{keys:10} median {:?}, longest {:?}", times[times.len() / 2], times[times.len() - 1]);
+        }
+    });
+}
