@@ -509,8 +509,8 @@ impl<'b, 'p> App<'b, 'p> {
         if !missing.is_empty() {
             self.decoder.rows(missing);
         }
-        // A filter that fills the list takes nothing out of sight.
-        let is_filling = selected.is_none() && self.seeker.is_busy();
+        // A filter that fills the list takes nothing out of sight, until it comes to where the reader was.
+        let is_filling = self.seeker.is_busy() && self.anchor.is_some_and(|anchor| self.sought < anchor);
         if selected != self.wanted && !is_filling {
             self.wanted = selected;
             self.unreadable = None;

@@ -145,7 +145,7 @@ impl App<'_, '_> {
                     if let Some(wanted) = &mut self.list.wanted {
                         wanted.extend(numbers);
                     }
-                    if let Some(anchor) = self.anchor {
+                    if let Some(anchor) = self.anchor.filter(|anchor| *anchor <= sought) {
                         let (row, len) = (self.list.row_of(anchor), self.list.len());
                         self.list.scroll.jump(row.min(len.saturating_sub(1)), len, self.list_height());
                     }
