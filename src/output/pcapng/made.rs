@@ -84,14 +84,16 @@ impl PacketMaker {
             comments.iter().filter(|comment| !is_shared || !said.contains(comment)).cloned().collect();
         segments.comments = &comments;
         let mut rest = message.frame;
-        for piece in message.pieces {
+        for piece in message.frame_pieces() {
             let (bytes, behind) = rest.split_at_checked((piece.end - piece.start) as usize).unwrap_or((rest, &[]));
             rest = behind;
             for bytes in bytes.chunks(MOST as usize) {
                 segments.data(streams, message.side(), bytes, piece.time);
             }
         }
-        segments.lost(streams, message.side(), message.gap, message.time);
+        // What was captured behind a hole is no part of the frame, so it is missing here as well.
+        let missing = message.size() - message.frame.len() as u64;
+        segments.lost(streams, message.side(), missing, message.time);
         let last = message.packets.last().copied().unwrap_or_default();
         let said = if is_shared && last == before { [said, comments].concat() } else { comments };
         self.last = (last, said);
