@@ -1,5 +1,7 @@
 //! The screen on a real terminal, which is tmux's. Without tmux this is skipped, loudly.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -32,7 +34,7 @@ impl Terminal {
     }
 
     fn tmux(&self, arguments: &[&str]) -> Output {
-        Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().expect("tmux has gone")
+        Command::new("tmux").args(["-L", &self.socket]).args(arguments).output().unwrap()
     }
 
     fn press(&self, keys: &[&str]) {
@@ -42,7 +44,7 @@ impl Terminal {
     }
 
     fn screen(&self) -> String {
-        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).expect("not UTF-8")
+        String::from_utf8(self.tmux(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
     /// Waits until the screen has all these texts.
@@ -69,7 +71,7 @@ impl Drop for Terminal {
 /// The folder of the program.
 fn folder() -> String {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kafkascope"));
-    program.parent().expect("in a folder").display().to_string()
+    program.parent().unwrap().display().to_string()
 }
 
 #[test]

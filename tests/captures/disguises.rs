@@ -47,6 +47,9 @@ struct Base {
     messages: Vec<Json>,
 }
 
+/// What a packet becomes, by its number and its IP datagram.
+type Rewrite<'r> = &'r dyn Fn(u32, &[u8]) -> Vec<Vec<u8>>;
+
 impl Base {
     fn all(catalog: &Catalog) -> Vec<Self> {
         let base = |name: &&str| {
@@ -60,7 +63,7 @@ impl Base {
     }
 
     /// The capture with other packets instead of each.
-    fn as_packets(&self, link: u32, rewrite: &dyn Fn(u32, &[u8]) -> Vec<Vec<u8>>) -> Vec<u8> {
+    fn as_packets(&self, link: u32, rewrite: Rewrite<'_>) -> Vec<u8> {
         let packets = (1..).zip(&self.packets).flat_map(|(number, (time, ip))| {
             let rewritten = rewrite(number, ip);
             rewritten.into_iter().map(|packet| (*time, packet))

@@ -182,7 +182,7 @@ pub(crate) fn fragments(ip: &[u8], identification: u32, size: usize) -> Vec<Vec<
             let length = (header.len() as u16 + piece.len() as u16).to_be_bytes();
             header[2..4].copy_from_slice(&length);
             header[4..6].copy_from_slice(&(identification as u16).to_be_bytes());
-            header[6..8].copy_from_slice(&(offset / 8 | if more { 0x2000 } else { 0 }).to_be_bytes());
+            header[6..8].copy_from_slice(&((offset / 8) | if more { 0x2000 } else { 0 }).to_be_bytes());
         } else {
             header[4..6].copy_from_slice(&(8 + piece.len() as u16).to_be_bytes());
             let next = std::mem::replace(&mut header[6], 44);

@@ -283,10 +283,10 @@ fn tunnels_in_tunnels_end() {
     }
     // Tags and labels without end.
     assert_eq!(
-        segment(&packet(LinkType::ETHERNET, &ethernet(&[0x8100; 10_000], 0x8100, &[]), 50_000)),
+        segment(&packet(LinkType::ETHERNET, &ethernet(&vec![0x8100; 10_000], 0x8100, &[]), 50_000)),
         Err(NoSegment::Broken)
     );
-    assert_eq!(outcome(&ipv4_of(137, &[0; 40_000])), Err(NoSegment::Broken));
+    assert_eq!(outcome(&ipv4_of(137, &vec![0; 40_000])), Err(NoSegment::Broken));
     // Extension headers without end.
     let headers = [0, 0, 0, 0, 0, 0, 0, 0].repeat(5000);
     assert_eq!(outcome(&ipv6(headers.len(), 0, &headers)), Err(NoSegment::Broken));
