@@ -1,7 +1,7 @@
 //! The screen: a list of messages above a tree beside its bytes.
 //!
-//! [`App`](app::App) is the state; a key changes it by way of one table ([`action`]), [`draw`] shows it. Nothing is decoded
-//! here: a [`decoder`] on a thread of its own makes rows and trees, and the screen waits for it only for a moment.
+//! `App` is the state; a key changes it by way of one table (`action`), and `draw` shows it. Nothing is decoded on its
+//! thread: a decoder makes rows and trees beside it, and the screen waits for it only for a moment.
 
 mod action;
 mod app;
