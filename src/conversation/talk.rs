@@ -17,6 +17,8 @@ const MAX_PENDING: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     pending: VecDeque<Pending>,
+    /// The correlation id of the first request that was seen.
+    first: Option<i32>,
     /// Responses whose request was not seen yet, in their order.
     pub(super) held: VecDeque<Held>,
     /// Whether bare SASL tokens may come.
@@ -67,6 +69,9 @@ impl Talk {
         if self.pending.len() >= MAX_PENDING {
             self.pending.pop_front();
         }
+        if let Call::Api { correlation, .. } = request.call {
+            self.first.get_or_insert(correlation);
+        }
         self.pending.push_back(request);
     }
 
@@ -87,6 +92,11 @@ impl Talk {
         let place = self.pending.iter().position(answers)?;
         self.pending.drain(..place);
         self.pending.pop_front()
+    }
+
+    /// Whether a response answers a request that was sent after the first that was seen, as clients count.
+    pub(super) fn is_younger(&self, frame: &[u8]) -> bool {
+        self.first.zip(correlation_of(frame)).is_some_and(|(first, correlation)| correlation > first)
     }
 
     /// What was asked with this correlation id, if it waits for an answer.

@@ -12,7 +12,7 @@ use super::message::Message;
 use super::pool::Pool;
 use super::talk::Pending;
 use super::topics::Teaching;
-use crate::dissect::TopicNames;
+use crate::dissect::{TopicNames, responses_that_fit};
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
@@ -130,6 +130,12 @@ const MAX_UNDECIDED: usize = 2 << 20;
 const MAX_CANDIDATES: usize = 256;
 /// A server that has said so much before its client has said anything is no broker.
 const MAX_UNASKED: usize = 64 << 10;
+/// Segments that are looked at to find a response where there is no request.
+const MAX_RESPONSES: usize = 16;
+/// A response that is longer is not held against every plan that there is.
+const MAX_RESPONSE: u32 = 1 << 20;
+/// Bytes that do not fit a plan by chance.
+const LONG_RESPONSE: usize = 64;
 /// The port that brokers listen on unless they are told otherwise.
 const KAFKA_PORT: u16 = 9092;
 const MAX_BROKERS: usize = 1 << 16;
@@ -331,8 +337,15 @@ impl Undecided {
         let is_broker = responder.port() == KAFKA_PORT || shared.brokers.contains(&responder);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
-            Verdict::NeedMore(_) if forward.bytes.is_empty() && backward.bytes.len() > MAX_UNASKED => Decision::Foreign,
-            Verdict::NeedMore(_) => Decision::Wait,
+            Verdict::NeedMore(_) => {
+                let is_late = is_all || backward.bytes.len() > MAX_UNASKED;
+                let is_unasked = forward.bytes.is_empty() && is_late;
+                match is_unasked && self.has_response(shared, Direction::Backward) {
+                    true => kafka,
+                    false if is_unasked && !is_all => Decision::Foreign,
+                    false => Decision::Wait,
+                }
+            }
             Verdict::Maybe if is_broker || answers(&backward.bytes, &forward.bytes) => kafka,
             Verdict::Maybe if backward.bytes.len() < 8 && !is_all => Decision::Wait,
             Verdict::No if is_broker && crate::foreign::recognise(&forward.bytes).is_none() => kafka,
@@ -340,7 +353,8 @@ impl Undecided {
         }
     }
 
-    /// The first segment of either side that begins with a request decides.
+    /// The first segment of either side that begins with a request decides; where there is none, one that begins with a
+    /// response.
     fn decide_by_search<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         for direction in [Direction::Forward, Direction::Backward] {
             let side = self.side(direction);
@@ -367,8 +381,37 @@ impl Undecided {
                 return Decision::Kafka { client: direction, at };
             }
         }
+        for direction in [Direction::Forward, Direction::Backward] {
+            // Requests that are there come soon.
+            let is_late = is_all || self.side(direction).bytes.len() > MAX_UNASKED;
+            if is_late && self.has_response(shared, direction) {
+                return Decision::Kafka { client: direction.opposite(), at: 0 };
+            }
+        }
         let is_hopeless = [&self.forward, &self.backward].iter().any(|side| side.bytes.len() > MAX_UNDECIDED);
         if is_hopeless { Decision::Foreign } else { Decision::Wait }
+    }
+
+    /// Whether one of the first segments that were captured of a side is a response: of what is no broker for certain, a
+    /// long one that fits a single API.
+    fn has_response<S>(&self, shared: &Shared<'_, S>, direction: Direction) -> bool {
+        let sender = self.connection.sender(direction);
+        let is_broker = sender.port() == KAFKA_PORT || shared.brokers.contains(&sender);
+        let side = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        };
+        side.pieces.iter().take(MAX_RESPONSES).any(|piece| {
+            let bytes = side.bytes.get((piece.start - side.start) as usize..).unwrap_or_default();
+            let Some(size) = frame_size(bytes).filter(|size| (4..=MAX_RESPONSE).contains(size)) else { return false };
+            let Some(frame) = bytes.get(..size as usize + 4) else { return false };
+            let is_certain = is_broker || frame.len() >= LONG_RESPONSE;
+            is_certain && {
+                let fits = responses_that_fit(shared.catalog, frame, true, 2);
+                let api = fits.first().map(|plan| plan.api_key);
+                api.is_some_and(|api| is_broker || fits.iter().all(|plan| plan.api_key == api))
+            }
+        })
     }
 }
 
