@@ -68,7 +68,7 @@ done
 
 start=$(instructions "$target/kafkascope" -q export "$folder/empty.pcap")
 for records in "${RECORDS[@]}"; do
-    "$target/examples/big_capture" --size 1MB --seed 1 --mix produce --record-size "${records%-*}" \
+    "$target/examples/big_capture" --size 2MB --connections 1 --seed 1 --mix produce --record-size "${records%-*}" \
         --codec "${records#*-}" "$folder/records.pcap" 2>/dev/null
     count=$(instructions "$target/kafkascope" -q export "$folder/records.pcap")
     total=$("$target/kafkascope" -q export "$folder/records.pcap" | grep -o '"offset":' | wc -l)

@@ -24,7 +24,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let input = &open.input;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
+    let options = Options { max_frame: input.max_frame, ports: input.port.clone(), ..Options::default() };
     let indexer = Indexer::new(&book, captures, options);
     let screen = Screen {
         name: name(input),

@@ -328,6 +328,39 @@ impl Line {
         self.release(shared, None);
     }
 
+    /// Bytes that are kept: of frames that are not whole yet, and of responses that wait.
+    pub(super) fn kept(&self) -> usize {
+        let of = |framer: &Framer| framer.buffer.len() + framer.cut.as_ref().map_or(0, |cut| cut.bytes.len());
+        of(&self.requests) + of(&self.responses) + self.talk.held_bytes()
+    }
+
+    /// Tells what is kept as it is; of frames that are not whole, the rest is skipped.
+    pub(super) fn let_go<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
+        for side in [Side::Request, Side::Response] {
+            self.look_once_more(shared, side);
+            let framer = self.framer(side);
+            let kept = std::mem::take(&mut framer.buffer);
+            let start = framer.start;
+            framer.start += kept.len() as u64;
+            framer.needed = 0;
+            let length = frame_size(&kept).filter(|_| framer.state == State::Framed);
+            if let Some(length) = length {
+                let (length, there) = (u64::from(length) + 4, kept.len() as u64);
+                framer.state = State::Skipping(length - there);
+                self.frame(shared, side, &kept, start, (length, length - there));
+            } else if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
+                cut.missing += left;
+                self.cut_frame(shared, side);
+            } else if !kept.is_empty() {
+                framer.state = State::Lost;
+            }
+            let framer = self.framer(side);
+            let start = framer.start;
+            framer.forget_before(start, &mut shared.spare.pieces);
+        }
+        self.release(shared, None);
+    }
+
     /// The frame with a hole in it that was being skipped.
     fn cut_frame<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
         if let Some(cut) = self.framer(side).cut.take() {
@@ -417,8 +450,7 @@ impl Line {
             gap: frame.gap,
             age: 0,
         });
-        let bytes: usize = self.talk.held.iter().map(|held| held.frame.len()).sum();
-        if self.talk.held.len() > MAX_HELD || bytes > MAX_HELD_BYTES {
+        if self.talk.held.len() > MAX_HELD || self.talk.held_bytes() > MAX_HELD_BYTES {
             self.release(shared, None);
         }
     }

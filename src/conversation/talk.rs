@@ -111,6 +111,11 @@ impl Talk {
         if is_token { self.pending.pop_front() } else { None }
     }
 
+    /// Bytes of the responses that are held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held.iter().map(|held| held.frame.len()).sum()
+    }
+
     /// The client's name for itself, shared by its requests as long as it stays the same.
     pub(super) fn share_client_id(&mut self, client_id: Option<&[u8]>) -> Option<Arc<[u8]>> {
         if self.client_id.as_deref() != client_id {

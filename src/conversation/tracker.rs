@@ -39,11 +39,14 @@ pub struct Options {
     pub max_frame: u32,
     /// Ports of brokers: what goes to them is taken for Kafka whatever it looks like.
     pub ports: Vec<u16>,
+    /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
+    /// that keep most are told as far as they are there.
+    pub max_kept: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, ports: Vec::new() }
+        Self { max_frame: 100 << 20, ports: Vec::new(), max_kept: 512 << 20 }
     }
 }
 
@@ -62,6 +65,9 @@ pub struct Counters {
     pub guessed: u64,
     /// Frames whose size cannot be true.
     pub absurd_sizes: u64,
+    /// Connections whose unfinished frames were told, or that were taken for something else than Kafka, because too much
+    /// was kept ([`Options::max_kept`]).
+    pub crowded: u64,
     /// Responses whose request was not seen.
     pub unmatched: u64,
 }
@@ -70,7 +76,9 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Conversations<'p, S> {
     pub(super) shared: Shared<'p, S>,
-    connections: HashMap<ConnectionId, State>,
+    pub(super) connections: HashMap<ConnectionId, State>,
+    /// Bytes that came since it was last counted how many are kept.
+    uncounted: usize,
 }
 
 /// What all connections share.
@@ -98,7 +106,7 @@ pub(super) struct Spare {
 }
 
 #[derive(Debug)]
-enum State {
+pub(super) enum State {
     Undecided(Box<Undecided>),
     Kafka(Box<Line>),
     Foreign,
@@ -106,7 +114,7 @@ enum State {
 
 /// A connection that may yet turn out to be Kafka.
 #[derive(Debug)]
-struct Undecided {
+pub(super) struct Undecided {
     connection: Connection,
     /// Whether the first byte of each stream is the first that was sent.
     from_the_start: bool,
@@ -155,7 +163,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             topics: TopicNames::new(),
             teaching: Teaching::default(),
         };
-        Self { shared, connections: HashMap::new() }
+        Self { shared, connections: HashMap::new(), uncounted: 0 }
     }
 
     /// Who is told.
@@ -171,6 +179,30 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// What was odd so far.
     pub fn counters(&self) -> Counters {
         self.shared.counters
+    }
+}
+
+impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
+    /// Counts what is kept, and lets go of the largest parts where it is too much.
+    fn make_room(&mut self) {
+        let mut kept: Vec<(usize, ConnectionId)> =
+            self.connections.iter().map(|(id, state)| (state.kept(), *id)).collect();
+        let mut total: usize = kept.iter().map(|(bytes, _)| bytes).sum();
+        let limit = self.shared.options.max_kept;
+        if total <= limit {
+            return;
+        }
+        kept.sort_unstable();
+        // So much that it is not too much again at once.
+        while let Some((bytes, id)) = kept.pop().filter(|_| total > limit / 2) {
+            total -= bytes;
+            self.shared.counters.crowded += 1;
+            match self.connections.get_mut(&id) {
+                Some(State::Kafka(line)) => line.let_go(&mut self.shared),
+                Some(state) => state.decided(&mut self.shared, Decision::Foreign),
+                None => {}
+            }
+        }
     }
 }
 
@@ -193,6 +225,11 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     }
 
     fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
+        self.uncounted += bytes.len();
+        if self.uncounted > self.shared.options.max_kept / 8 {
+            self.uncounted = 0;
+            self.make_room();
+        }
         let Some(state) = self.connections.get_mut(&connection.id) else { return };
         match state {
             State::Kafka(line) => line.data(&mut self.shared, direction, bytes, origin),
@@ -254,6 +291,15 @@ impl<'p, S: MessageSink<'p>> Shared<'p, S> {
 }
 
 impl State {
+    /// Bytes that are kept.
+    pub(super) fn kept(&self) -> usize {
+        match self {
+            Self::Undecided(undecided) => undecided.forward.bytes.len() + undecided.backward.bytes.len(),
+            Self::Kafka(line) => line.kept(),
+            Self::Foreign => 0,
+        }
+    }
+
     fn decided<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, decision: Decision) {
         let Self::Undecided(undecided) = self else { return };
         match decision {
