@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::End;
 use super::args::{Common, InputArgs};
 use crate::capture::{Again, Captures, Damage, Time};
-use crate::conversation::{Message, MessageSink, Options, Session};
+use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
 use crate::stream::Connection;
@@ -92,7 +92,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
         tls: 0,
         foreign: 0,
     };
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone(), ..Options::default() };
+    let options = input.options();
     let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {

@@ -9,7 +9,6 @@ use super::End;
 use super::args::{Common, InputArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
-use crate::conversation::Options;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -24,7 +23,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let input = &open.input;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone(), ..Options::default() };
+    let options = input.options();
     let indexer = Indexer::new(&book, captures, options);
     let screen = Screen {
         name: name(input),
