@@ -85,7 +85,8 @@ impl Base {
         // Where packets are lost in a row, their first and last number say enough.
         let is_row = lost.last().zip(lost.first()).is_some_and(|(last, first)| last - first + 1 == lost.len());
         let without = if is_row { format!("{:?} to {:?}", lost.first(), lost.last()) } else { format!("{lost:?}") };
-        let mut problem = |key: Key, what: &str| problems.push(format!("{} without {without}: {key:?}: {what}", self.name));
+        let mut problem =
+            |key: Key, what: &str| problems.push(format!("{} without {without}: {key:?}: {what}", self.name));
         let is_touched = |key: Key| self.packets_of(key).any(|packet| lost.contains(&packet));
         let mut found = BTreeSet::new();
         for message in &messages {
@@ -120,7 +121,8 @@ impl Base {
             }
         }
         // A few short responses alone do not say for certain that they are Kafka's.
-        let is_asked = |(client, ..): Key| self.messages.keys().any(|key| key.0 == client && key.1 && !is_touched(*key));
+        let is_asked =
+            |(client, ..): Key| self.messages.keys().any(|key| key.0 == client && key.1 && !is_touched(*key));
         for key in self.messages.keys().filter(|key| !is_touched(**key) && !found.contains(key) && is_asked(**key)) {
             problem(*key, "is not told, and all of its packets are there");
         }
