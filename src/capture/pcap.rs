@@ -95,9 +95,7 @@ impl Pcap {
 
     /// How many bytes must be there so that the record at the start of them can be read; None when that cannot be told.
     pub(super) fn needed(&self, bytes: &[u8]) -> Option<usize> {
-        let record = self.record(bytes)?;
-        let behind = if self.is_odd(&record) { self.header_length() } else { 0 };
-        Some(record.total.saturating_add(behind))
+        self.record(bytes).filter(|record| !self.is_odd(record)).map(|record| record.total)
     }
 
     /// Packets that were dropped while they were captured.
@@ -140,11 +138,8 @@ impl Pcap {
         if there < record.total {
             return Err(cut(there, there.saturating_sub(start), record.total - start));
         }
-        if self.is_odd(&record) {
-            let bytes = window.fill(record.total.saturating_add(start)).map_err(io)?;
-            if !self.is_followed(&record, bytes.get(record.total..).unwrap_or_default()) {
-                return Err(CaptureError::Record { offset, packet });
-            }
+        if self.is_odd(&record) && !self.is_followed(&record, window).map_err(io)? {
+            return Err(CaptureError::Record { offset, packet });
         }
         let [first, _] = self.seconds.unwrap_or([record.seconds; 2]);
         self.seconds = Some([first, record.seconds]);
@@ -220,19 +215,36 @@ impl Pcap {
         !self.is_usual(record) || (self.seconds.is_some() && !self.is_in_time(record.seconds))
     }
 
-    /// Whether an odd record has the end of the file behind it, or what may be another. A clock may jump; but the bytes of
-    /// protocols are full of small numbers, which would be times long ago.
-    fn is_followed(&self, record: &Record, behind: &[u8]) -> bool {
-        if self.seconds.is_some() && !self.is_in_time(record.seconds) && record.seconds < YEAR_2000 {
-            return false;
+    /// Whether an odd record has the end of the file behind it, or what may be another. A clock may jump, also back to where
+    /// clocks begin; but the bytes of protocols are full of small numbers, so then it takes more records.
+    fn is_followed<R: Read>(&self, first: &Record, window: &mut Window<R>) -> io::Result<bool> {
+        const WITNESSES: usize = 3;
+        let is_long_ago = self.seconds.is_some() && !self.is_in_time(first.seconds) && first.seconds < YEAR_2000;
+        if is_long_ago && !self.is_usual(first) {
+            return Ok(false);
         }
-        if behind.is_empty() {
-            return true;
+        let (mut record, mut end) = (*first, first.total);
+        for _ in 0..if is_long_ago { WITNESSES } else { 1 } {
+            let bytes = window.fill(end.saturating_add(self.header_length()))?;
+            let Some(behind) = bytes.get(end..) else { return Ok(false) };
+            if behind.is_empty() {
+                break;
+            }
+            let Some(next) = self.record(behind) else { return Ok(false) };
+            let is_near = is_near(record.seconds, next.seconds);
+            let is_witness = if is_long_ago {
+                is_near && self.is_usual(&next)
+            } else {
+                let is_after_jump = next.seconds >= YEAR_2000 && self.is_usual(&next);
+                let is_in_time = is_near || self.is_in_time(next.seconds) || is_after_jump;
+                is_in_time && self.is_possible(&next) && next.length > 0
+            };
+            if !is_witness {
+                return Ok(false);
+            }
+            (record, end) = (next, end.saturating_add(next.total));
         }
-        let Some(next) = self.record(behind) else { return false };
-        let is_after_jump = next.seconds >= YEAR_2000 && self.is_usual(&next);
-        let is_in_time = is_near(record.seconds, next.seconds) || self.is_in_time(next.seconds) || is_after_jump;
-        self.is_possible(&next) && next.length > 0 && is_in_time
+        Ok(true)
     }
 
     /// Whether a time is near that of the first or the last packet.

@@ -92,8 +92,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
         tls: 0,
         foreign: 0,
     };
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
-    let mut session = Session::new(catalog, options, output);
+    let mut session = Session::new(catalog, options(input), output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
         super::say(&damage.to_string());
@@ -125,6 +124,11 @@ pub(super) fn read<'p, P: Printer<'p>>(
         output.printer.finish()?;
     }
     Ok(end)
+}
+
+/// How messages are found, as the arguments say.
+pub(super) fn options(input: &InputArgs) -> Options {
+    Options { max_frame: input.max_frame, ports: input.port.clone(), check_checksums: input.check_checksums }
 }
 
 /// Where messages go: through the printer to the output.
@@ -190,6 +194,14 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64)
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
         (faulty, counted(faulty, "message with faults", "messages with faults")),
         (drops, counted(drops, "packet dropped by the capture", "packets dropped by the capture")),
+        (
+            streams.conflicting_overlaps,
+            counted(
+                streams.conflicting_overlaps,
+                "retransmission that says something else",
+                "retransmissions that say something else",
+            ),
+        ),
         (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
         (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
         (
@@ -203,6 +215,10 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64)
         ),
         (packets.tunnels, counted(packets.tunnels, "packet in a tunnel not opened", "packets in tunnels not opened")),
         (packets.broken, counted(packets.broken, "packet with broken headers", "packets with broken headers")),
+        (
+            packets.wrong_checksums,
+            counted(packets.wrong_checksums, "packet with a wrong checksum", "packets with wrong checksums"),
+        ),
         (
             packets.unknown_link,
             counted(packets.unknown_link, "packet of an unknown link type", "packets of unknown link types"),

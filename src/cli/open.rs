@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::End;
 use super::args::{Common, InputArgs, OpenArgs};
+use super::input;
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
-use crate::conversation::Options;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -21,17 +21,16 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
         );
     }
     let catalog = super::catalog(common)?;
-    let input = &open.input;
-    let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
+    let captures = Captures::open(open.input.read.iter().chain(&open.input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
-    let indexer = Indexer::new(&book, captures, options);
+    let indexer = Indexer::new(&book, captures, input::options(&open.input));
     let screen = Screen {
-        name: name(input),
+        name: name(&open.input),
         opening: super::opening(&catalog, common),
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
         config,
+        zone: open.input.time_zone.clone(),
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

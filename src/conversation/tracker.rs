@@ -39,11 +39,13 @@ pub struct Options {
     pub max_frame: u32,
     /// Ports of brokers: what goes to them is taken for Kafka whatever it looks like.
     pub ports: Vec<u16>,
+    /// Whether packets with wrong checksums are left out, see [`Segments::check_checksums`](crate::capture::Segments).
+    pub check_checksums: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, ports: Vec::new() }
+        Self { max_frame: 100 << 20, ports: Vec::new(), check_checksums: false }
     }
 }
 
