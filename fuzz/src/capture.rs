@@ -4,6 +4,7 @@ use kafkascope::capture::CaptureReader;
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
 use kafkascope::output::list::{ListOptions, ListWriter, heading};
 use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::output::zone::Zone;
 use kafkascope::protocol::Catalog;
 
 use super::frame::{Way, check};
@@ -68,7 +69,7 @@ impl<'p> MessageSink<'p> for Printer<'p> {
         self.writer.message(&mut line, message);
         check_json(&line);
         let mut text = String::new();
-        heading(&mut text, message);
+        heading(&mut text, message, &Zone::utc());
         check_text(&text);
         line.clear();
         self.list.message(&mut line, message);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::End;
 use super::args::{Common, InputArgs};
 use crate::capture::{Again, Captures, Damage, Time};
-use crate::conversation::{Message, MessageSink, Options, Session};
+use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
 use crate::stream::Connection;
@@ -92,7 +92,8 @@ pub(super) fn read<'p, P: Printer<'p>>(
         tls: 0,
         foreign: 0,
     };
-    let mut session = Session::new(catalog, options(input), output);
+    let options = input.options();
+    let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
         super::say(&damage.to_string());
@@ -124,11 +125,6 @@ pub(super) fn read<'p, P: Printer<'p>>(
         output.printer.finish()?;
     }
     Ok(end)
-}
-
-/// How messages are found, as the arguments say.
-pub(super) fn options(input: &InputArgs) -> Options {
-    Options { max_frame: input.max_frame, ports: input.port.clone(), check_checksums: input.check_checksums }
 }
 
 /// Where messages go: through the printer to the output.
@@ -209,6 +205,10 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64)
             counted(counters.unmatched, "response without its request", "responses without their request"),
         ),
         (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
+        (
+            counters.crowded,
+            counted(counters.crowded, "connection let go for want of room", "connections let go for want of room"),
+        ),
         (
             packets.fragments_left_out,
             counted(packets.fragments_left_out, "IP fragment left out", "IP fragments left out"),

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::End;
 use super::args::{Common, InputArgs, OpenArgs};
-use super::input;
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
 use crate::tui::{self, Config, Screen};
@@ -23,7 +22,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     let captures = Captures::open(open.input.read.iter().chain(&open.input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let indexer = Indexer::new(&book, captures, input::options(&open.input));
+    let indexer = Indexer::new(&book, captures, open.input.options());
     let screen = Screen {
         name: name(&open.input),
         opening: super::opening(&catalog, common),
