@@ -218,13 +218,16 @@ impl Pcap {
     /// Whether an odd record has the end of the file behind it, or what may be another. A clock may jump, also back to where
     /// clocks begin; but the bytes of protocols are full of small numbers, so then it takes more records.
     fn is_followed<R: Read>(&self, first: &Record, window: &mut Window<R>) -> io::Result<bool> {
-        const WITNESSES: usize = 3;
+        const WITNESSES: usize = 8;
         let is_long_ago = self.seconds.is_some() && !self.is_in_time(first.seconds) && first.seconds < YEAR_2000;
         if is_long_ago && !self.is_usual(first) {
             return Ok(false);
         }
         let (mut record, mut end) = (*first, first.total);
-        for _ in 0..if is_long_ago { WITNESSES } else { 1 } {
+        for number in 0..if is_long_ago { WITNESSES } else { 1 } {
+            if number > 0 && end > LOOK_AHEAD {
+                break;
+            }
             let bytes = window.fill(end.saturating_add(self.header_length()))?;
             let Some(behind) = bytes.get(end..) else { return Ok(false) };
             if behind.is_empty() {

@@ -9,6 +9,7 @@ use super::End;
 use super::args::{Common, InputArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
+use crate::dissect::Opening;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -20,16 +21,18 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
         );
     }
     let catalog = super::catalog(common)?;
-    let captures = Captures::open(open.input.read.iter().chain(&open.input.files), Again::Yes)?;
+    let input = &open.input;
+    let decoders = super::decoders(&input.decode)?;
+    let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let indexer = Indexer::new(&book, captures, open.input.options());
+    let indexer = Indexer::new(&book, captures, input.options());
     let screen = Screen {
-        name: name(&open.input),
-        opening: super::opening(&catalog, common),
+        name: name(input),
+        opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
         config,
-        zone: open.input.time_zone.clone(),
+        zone: input.time_zone.clone(),
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
