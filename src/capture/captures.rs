@@ -81,7 +81,7 @@ pub enum OpenError {
     },
 }
 
-/// A capture that could not be read to its end.
+/// A capture that is damaged, or could not be read to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {error}")]
 pub struct Damage {
@@ -186,7 +186,7 @@ impl Captures {
     /// The next packet of all, or None at the end.
     ///
     /// # Errors
-    /// Once for each capture that is damaged or cannot be read further. The others may have more packets: ask again.
+    /// As [`CaptureReader::next`]. There may be more packets: ask again.
     #[allow(clippy::should_implement_trait, reason = "a packet borrows from the reader, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, Damage> {
         let Some((number, _)) = self.first()? else { return Ok(None) };
@@ -215,6 +215,12 @@ impl Captures {
         self.inputs.iter().all(|input| !matches!(input.next, Next::Unknown) || input.reader.is_ready())
     }
 
+    /// Packets that were dropped while they were captured, as far as the captures have said so far; see
+    /// [`CaptureReader::drops`].
+    pub fn drops(&self) -> u64 {
+        self.inputs.iter().map(|input| input.reader.drops()).fold(0, u64::saturating_add)
+    }
+
     /// Bytes of the captures that have been dealt with; of packed ones, of what was in them.
     pub fn offset(&self) -> u64 {
         self.inputs.iter().map(|input| input.reader.offset()).sum()
@@ -231,8 +237,8 @@ impl Captures {
         for (number, input) in self.inputs.iter_mut().enumerate() {
             if matches!(input.next, Next::Unknown) {
                 let peeked = input.reader.peek_time();
-                input.next = peeked.as_ref().ok().and_then(|time| *time).map_or(Next::None, Next::At);
-                peeked.map_err(|error| Damage { name: input.source.name().to_owned(), error })?;
+                let time = peeked.map_err(|error| Damage { name: input.source.name().to_owned(), error })?;
+                input.next = time.map_or(Next::None, Next::At);
             }
             if let Next::At(time) = input.next
                 && first.is_none_or(|(_, earliest)| time < earliest)

@@ -6,12 +6,12 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
+use lz4_flex::frame::{Error as Lz4Error, FrameDecoder};
 
 /// One format may be packed in another, once.
 const DEEPEST: usize = 2;
-/// What unpacks gives no more at once, so that little of it is lost where the bytes become wrong.
-const AT_ONCE: usize = 16 * 1024;
+/// What unpacks gives no more at once: of gzip, what is asked for is lost where the bytes become wrong on the way.
+const AT_ONCE: usize = 2 * 1024;
 
 /// So many bytes tell a container.
 const LONGEST_MAGIC: usize = 4;
@@ -34,8 +34,13 @@ impl Container {
     pub(super) fn of(start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // Parallel compressors put a frame to be skipped in front, with the sizes of what follows.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            // Parallel compressors put a frame to be skipped in front, with the sizes of what follows. Both formats have
+            // the same; it is more usual in this one.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => match behind_skipped(rest).and_then(Self::of) {
+                Some(Self::Lz4) => Some(Self::Lz4),
+                _ => Some(Self::Zstd),
+            },
             [0x04, 0x22, 0x4d, 0x18, ..] => Some(Self::Lz4),
             _ => None,
         }
@@ -58,6 +63,12 @@ impl Container {
         };
         Ok(Box::new(Unpacked { container: self, reader: unpacked }))
     }
+}
+
+/// What is behind a frame to be skipped, from its length on, as far as it is there.
+fn behind_skipped(rest: &[u8]) -> Option<&[u8]> {
+    let (&length, data) = rest.split_first_chunk()?;
+    data.get(u32::from_le_bytes(length) as usize..)
 }
 
 /// Takes all containers off an input, and says whether there was one.
@@ -122,7 +133,19 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.0 {
             // The decoder gives nothing at the end of a frame, and where a frame lacks its end.
-            let count = decoder.read(buffer)?;
+            let count = match decoder.read(buffer) {
+                Ok(count) => count,
+                Err(error) => {
+                    let skipped = error.get_ref().and_then(|error| error.downcast_ref());
+                    let Some(&Lz4Error::SkippableFrame(length)) = skipped else { return Err(error) };
+                    // The decoder has taken the eight bytes in front of them.
+                    let length = u64::from(length);
+                    if io::copy(&mut decoder.get_mut().take(length), &mut io::sink())? < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                    0
+                }
+            };
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }

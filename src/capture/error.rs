@@ -11,6 +11,12 @@ pub enum CaptureError {
     /// The first bytes are those of something else.
     #[error("not a pcap or pcapng file: it looks like {0}")]
     NotACapture(&'static str),
+    /// A capture in a format that is not read.
+    #[error("not a pcap or pcapng file but {0}; run: editcap -F pcapng IN OUT")]
+    OtherFormat(&'static str),
+    /// A snoop file with a link layer that is not known.
+    #[error("snoop data link type {0} is not supported")]
+    SnoopLink(u32),
     /// The file ends inside of its own header.
     #[error("cut short at byte {length}: the file header has {length} of {needed} bytes")]
     FileHeaderCut {
@@ -67,6 +73,15 @@ pub enum CaptureError {
         /// The greatest length accepted in this file.
         limit: u32,
     },
+    /// What stands in the place of a pcap record is none: it is not possible, or it is odd and nothing that could be a
+    /// record follows it.
+    #[error("damaged at byte {offset}: what should be the record of packet {packet} is none")]
+    Record {
+        /// Where the record should begin.
+        offset: u64,
+        /// The number that the packet would have had.
+        packet: u64,
+    },
     /// A pcapng block has a length that it cannot have.
     #[error("damaged at byte {offset}: a block of type {block:#x} cannot have a length of {length}")]
     BlockLength {
@@ -115,13 +130,39 @@ pub enum CaptureError {
         /// The interface, as numbered in its section.
         interface: u32,
     },
+    /// Damage behind which reading goes on, where it can.
+    #[error("{damage}; {bytes} bytes skipped")]
+    Skipped {
+        /// What is wrong.
+        damage: Box<Self>,
+        /// How many bytes are in no packet, from the damaged record or block up to the next that can be believed, or to the
+        /// end.
+        bytes: u64,
+    },
+    /// Damage in more places than are told one by one.
+    #[error("damaged at {places} more places; {bytes} bytes skipped")]
+    More {
+        /// How many.
+        places: u64,
+        /// How many bytes were skipped there.
+        bytes: u64,
+    },
 }
 
 impl CaptureError {
+    /// Whether there may be more packets behind it.
+    pub(super) fn may_be_passed(&self) -> bool {
+        !matches!(self, Self::Io { .. } | Self::Version { .. }) && !self.is_unreadable()
+    }
+
     /// True when the input could not be read at all, false when a capture is damaged further on.
     pub fn is_unreadable(&self) -> bool {
         match self {
-            Self::Empty | Self::NotACapture(_) | Self::FileHeaderCut { .. } => true,
+            Self::Empty
+            | Self::NotACapture(_)
+            | Self::OtherFormat(_)
+            | Self::SnoopLink(_)
+            | Self::FileHeaderCut { .. } => true,
             Self::Version { offset, .. } | Self::Io { offset, .. } | Self::ByteOrder { offset } => *offset == 0,
             _ => false,
         }

@@ -41,16 +41,19 @@ pub(super) struct Piece {
 impl<'a> Ip<'a> {
     /// Takes the headers off. `not_kept` bytes behind the given ones were on the network and are not in the capture: they
     /// count where the header does not say how long the packet is.
-    pub(super) fn open(bytes: &'a [u8], not_kept: u32) -> Result<Self, NoSegment> {
+    pub(super) fn open(bytes: &'a [u8], not_kept: u32, check_checksum: bool) -> Result<Self, NoSegment> {
         match bytes.first().map(|byte| byte >> 4) {
-            Some(4) => Self::version_4(bytes, not_kept),
+            Some(4) => Self::version_4(bytes, not_kept, check_checksum),
             Some(6) => Self::version_6(bytes, not_kept),
             _ => Err(NoSegment::Broken),
         }
     }
 
-    fn version_4(bytes: &'a [u8], not_kept: u32) -> Result<Self, NoSegment> {
+    fn version_4(bytes: &'a [u8], not_kept: u32, check_checksum: bool) -> Result<Self, NoSegment> {
         let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| NoSegment::Broken)?;
+        if check_checksum && header.header_checksum() != header.to_header().calc_header_checksum() {
+            return Err(NoSegment::Checksum);
+        }
         let length = header.slice().len();
         let claimed = usize::from(header.total_len());
         if claimed != 0 && claimed < length {

@@ -48,19 +48,22 @@ pub(super) struct Walk<'a> {
     pub(super) place: Place,
     /// How many bytes behind them the capture did not keep.
     pub(super) not_kept: u32,
+    /// Whether packets with wrong checksums are left out.
+    pub(super) check_checksums: bool,
     /// How many tunnels it is in.
     depth: u8,
 }
 
 impl<'a> Walk<'a> {
     /// Opens a packet.
-    pub(super) fn packet(packet: &Packet<'a>) -> Layer<'a> {
+    pub(super) fn packet(packet: &Packet<'a>, check_checksums: bool) -> Layer<'a> {
         let walk = Self {
             packet: packet.number,
             time: packet.time,
             data: packet.data,
             place: packet.place,
             not_kept: packet.original_length.saturating_sub(packet.data.len() as u32),
+            check_checksums,
             depth: 0,
         };
         walk.link(packet.link)
@@ -74,7 +77,7 @@ impl<'a> Walk<'a> {
 
     /// The walk without its bytes, to go on in others.
     pub(super) fn outside<'b>(self) -> Walk<'b> {
-        Walk { packet: self.packet, time: self.time, data: &[], place: self.place, not_kept: 0, depth: self.depth }
+        Walk { data: &[], not_kept: 0, ..self }
     }
 
     fn deeper(self) -> Result<Self, NoSegment> {
@@ -133,7 +136,7 @@ impl<'a> Walk<'a> {
 
     /// Opens an IP packet, with any padding that is behind it.
     fn ip(self, bytes: &'a [u8]) -> Layer<'a> {
-        self.ip_payload(Ip::open(bytes, self.not_kept)?)
+        self.ip_payload(Ip::open(bytes, self.not_kept, self.check_checksums)?)
     }
 
     fn ip_payload(self, ip: Ip<'a>) -> Layer<'a> {

@@ -1,6 +1,8 @@
-//! The pcap format: a header of 24 bytes, then records with a header of 16 bytes each.
+//! Formats that are a header and then records: pcap, its modified form, snoop.
+//!
+//! References: draft-ietf-opsawg-pcap; RFC 1761 (snoop), with the data link types of RFC 3827.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 
 use super::bytes::ByteOrder;
@@ -12,59 +14,101 @@ use super::{CaptureError, LinkType, Time};
 const USUAL_PACKET_LIMIT: u32 = 262_144;
 /// As much as a snap length may raise the limit to.
 pub(super) const PACKET_LIMIT: u32 = 64 * 1024 * 1024;
+/// Behind damage, nothing longer than such a packet, its options and the header of the next one is looked for.
+pub(super) const LOOK_AHEAD: usize = USUAL_PACKET_LIMIT as usize + 32 * 1024;
 const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
+const SNOOP_HEADER: usize = 16;
+/// Two packets that follow each other are seldom further apart.
+const NEAR_SECONDS: u32 = 30 * 86_400;
+/// Captures are not from before, unless their clock was never set.
+const YEAR_2000: u32 = 946_684_800;
+/// RFC 1761 pads a record to four bytes; a few more are no reason not to read it.
+const LONGEST_PADDING: u32 = 64;
 
-/// What the header of a pcap file says.
+/// What the header of a file says, and what the last record told.
 #[derive(Debug)]
 pub(super) struct Pcap {
+    layout: Layout,
     order: ByteOrder,
-    nanoseconds_per_unit: i64,
+    units_per_second: u32,
     link: LinkType,
     packet_limit: u32,
+    /// The seconds of the first and of the last packet.
+    seconds: Option<[u32; 2]>,
+    /// Packets dropped so far, of a format that says it.
+    drops: u64,
+}
+
+/// How the header of a record is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Time, captured length, original length.
+    Pcap,
+    /// The same, and behind it what Linux knew of the packet: interface, protocol, kind.
+    Modified,
+    /// Original length, captured length, length of the record, packets dropped so far, time.
+    Snoop,
+}
+
+/// The header of a record.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    seconds: u32,
+    fraction: u32,
+    length: u32,
+    original_length: u32,
+    /// Bytes up to the next record.
+    total: usize,
+    drops: u32,
 }
 
 impl Pcap {
     /// Takes the header off the input; None when the file has another format.
     pub(super) fn open<R: Read>(window: &mut Window<R>) -> Result<Option<Self>, CaptureError> {
+        const MICROSECONDS: u32 = 1_000_000;
+        const NANOSECONDS: u32 = 1_000_000_000;
+
         let offset = window.offset();
-        let header = window.fill(FILE_HEADER).map_err(|source| CaptureError::Io { offset, source })?;
-        let (order, nanoseconds_per_unit) = match header {
-            [0xd4, 0xc3, 0xb2, 0xa1, ..] => (ByteOrder::Little, 1_000),
-            [0xa1, 0xb2, 0xc3, 0xd4, ..] => (ByteOrder::Big, 1_000),
-            [0x4d, 0x3c, 0xb2, 0xa1, ..] => (ByteOrder::Little, 1),
-            [0xa1, 0xb2, 0x3c, 0x4d, ..] => (ByteOrder::Big, 1),
+        let header = window.fill(SNOOP_HEADER).map_err(|source| CaptureError::Io { offset, source })?;
+        let (layout, order, units_per_second) = match header {
+            [0xd4, 0xc3, 0xb2, 0xa1, ..] => (Layout::Pcap, ByteOrder::Little, MICROSECONDS),
+            [0xa1, 0xb2, 0xc3, 0xd4, ..] => (Layout::Pcap, ByteOrder::Big, MICROSECONDS),
+            [0x4d, 0x3c, 0xb2, 0xa1, ..] => (Layout::Pcap, ByteOrder::Little, NANOSECONDS),
+            [0xa1, 0xb2, 0x3c, 0x4d, ..] => (Layout::Pcap, ByteOrder::Big, NANOSECONDS),
+            [0x34, 0xcd, 0xb2, 0xa1, ..] => (Layout::Modified, ByteOrder::Little, MICROSECONDS),
+            [0xa1, 0xb2, 0xcd, 0x34, ..] => (Layout::Modified, ByteOrder::Big, MICROSECONDS),
+            [b's', b'n', b'o', b'o', b'p', 0, 0, 0, ..] => (Layout::Snoop, ByteOrder::Big, MICROSECONDS),
             _ => return Ok(None),
         };
-        let Some([_magic, _version, _zone, _accuracy, snap_length, network]) = order.words(header) else {
-            return Err(CaptureError::FileHeaderCut { length: header.len() as u64, needed: FILE_HEADER as u64 });
-        };
-        let &[_, _, _, _, major_0, major_1, minor_0, minor_1, ..] = header else {
-            return Ok(None);
-        };
-        let (major, minor) = (order.u16([major_0, major_1]), order.u16([minor_0, minor_1]));
-        // Before 2.3 the two lengths of a record stood the other way round; no tool of this century writes that.
-        if major != 2 || minor < 3 {
-            return Err(CaptureError::Version { format: "pcap", offset, major, minor });
+        let needed = if layout == Layout::Snoop { SNOOP_HEADER } else { FILE_HEADER };
+        let header = window.fill(needed).map_err(|source| CaptureError::Io { offset, source })?;
+        if header.len() < needed {
+            return Err(CaptureError::FileHeaderCut { length: header.len() as u64, needed: needed as u64 });
         }
-        window.consume(FILE_HEADER);
-        Ok(Some(Self {
-            order,
-            nanoseconds_per_unit,
-            // The upper bits say how long the frame check sequence is: IP's own length leaves it out anyway.
-            link: LinkType(network as u16),
-            packet_limit: snap_length.clamp(USUAL_PACKET_LIMIT, PACKET_LIMIT),
-        }))
+        let (link, packet_limit) = match layout {
+            Layout::Snoop => (snoop_link(order, header)?, USUAL_PACKET_LIMIT),
+            Layout::Pcap | Layout::Modified => pcap_link(order, header)?,
+        };
+        window.consume(needed);
+        Ok(Some(Self { layout, order, units_per_second, link, packet_limit, seconds: None, drops: 0 }))
     }
 
-    /// How long the record at the start of the bytes is; None when that is not there.
-    pub(super) fn record_length(&self, bytes: &[u8]) -> Option<usize> {
-        let [_seconds, _fraction, length, _original_length] = self.order.words(bytes)?;
-        Some(RECORD_HEADER.saturating_add(length as usize))
+    /// How many bytes must be there so that the record at the start of them can be read; None when that cannot be told.
+    pub(super) fn needed(&self, bytes: &[u8]) -> Option<usize> {
+        self.record(bytes).filter(|record| !self.is_odd(record)).map(|record| record.total)
+    }
+
+    /// Packets that were dropped while they were captured.
+    pub(super) fn drops(&self) -> u64 {
+        self.drops
     }
 
     /// Finds the next packet at the start of the window; None at the end of the file.
-    pub(super) fn next<R: Read>(&self, window: &mut Window<R>, packet: u64) -> Result<Option<Located>, CaptureError> {
+    pub(super) fn next<R: Read>(
+        &mut self,
+        window: &mut Window<R>,
+        packet: u64,
+    ) -> Result<Option<Located>, CaptureError> {
         let offset = window.offset();
         let io = |source| CaptureError::Io { offset, source };
         let cut = |end: usize, has: usize, needed: usize| CaptureError::Cut {
@@ -74,31 +118,175 @@ impl Pcap {
             has: has as u64,
             needed: needed as u64,
         };
-        let header = window.fill(RECORD_HEADER).map_err(io)?;
+        let start = self.header_length();
+        let header = window.fill(start).map_err(io)?;
         if header.is_empty() {
             return Ok(None);
         }
-        let Some([seconds, fraction, length, original_length]) = self.order.words(header) else {
-            return Err(cut(header.len(), header.len(), RECORD_HEADER));
+        let Some(record) = self.record(header) else {
+            return Err(cut(header.len(), header.len(), start));
         };
+        let length = record.length;
         if length > self.packet_limit {
             return Err(CaptureError::RecordLength { offset, packet, length, limit: self.packet_limit });
         }
-        let data = Range { start: RECORD_HEADER, end: RECORD_HEADER + length as usize };
-        let there = window.fill(data.end).map_err(io)?.len();
-        if there < data.end {
-            return Err(cut(there, there.saturating_sub(RECORD_HEADER), length as usize));
+        if !self.is_possible(&record) {
+            return Err(CaptureError::Record { offset, packet });
         }
-        let time = i64::from(seconds) * Time::SECOND + i64::from(fraction) * self.nanoseconds_per_unit;
+        let data = Range { start, end: start + length as usize };
+        let there = window.fill(record.total).map_err(io)?.len();
+        if there < record.total {
+            return Err(cut(there, there.saturating_sub(start), record.total - start));
+        }
+        if self.is_odd(&record) && !self.is_followed(&record, window).map_err(io)? {
+            return Err(CaptureError::Record { offset, packet });
+        }
+        let [first, _] = self.seconds.unwrap_or([record.seconds; 2]);
+        self.seconds = Some([first, record.seconds]);
+        self.drops = record.drops.into();
+        let nanoseconds_per_unit = Time::SECOND / i64::from(self.units_per_second);
+        let time = i64::from(record.seconds) * Time::SECOND + i64::from(record.fraction) * nanoseconds_per_unit;
         Ok(Some(Located {
             options: data.end..data.end,
-            total: data.end,
+            total: record.total,
             data,
             time: Time::from_nanoseconds(time),
             interface: 0,
             link: self.link,
-            original_length,
+            original_length: record.original_length,
             order: self.order,
         }))
     }
+
+    /// Goes on from the record at the start of the window, which is damaged, to the next that can be believed: it and the
+    /// one behind it have all that a record has, or it is the last one. False when there is none.
+    pub(super) fn find_next<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
+        window.consume(1);
+        window.find(LOOK_AHEAD, |bytes| {
+            let Some(record) = self.record(bytes) else { return false };
+            let is_in_time = record.seconds >= YEAR_2000 || self.is_in_time(record.seconds);
+            if !is_in_time || !self.is_usual(&record) || record.total > LOOK_AHEAD - self.header_length() {
+                return false;
+            }
+            let is_next = |next: Record| self.is_usual(&next) && is_near(record.seconds, next.seconds);
+            bytes.get(record.total..).is_some_and(|next| next.is_empty() || self.record(next).is_some_and(is_next))
+        })
+    }
+
+    fn header_length(&self) -> usize {
+        match self.layout {
+            Layout::Pcap => 16,
+            Layout::Modified | Layout::Snoop => 24,
+        }
+    }
+
+    /// The record header at the start of the bytes; None when not all of it is there.
+    fn record(&self, bytes: &[u8]) -> Option<Record> {
+        let bytes = bytes.get(..self.header_length())?;
+        if self.layout == Layout::Snoop {
+            let [original_length, length, total, drops, seconds, fraction] = self.order.words(bytes)?;
+            return Some(Record { seconds, fraction, length, original_length, total: total as usize, drops });
+        }
+        let [seconds, fraction, length, original_length] = self.order.words(bytes)?;
+        let total = self.header_length().saturating_add(length as usize);
+        Some(Record { seconds, fraction, length, original_length, total, drops: 0 })
+    }
+
+    /// Whether a record can be so: it is within bounds, and more than the zeros of a file that was made longer than what
+    /// was written into it.
+    fn is_possible(&self, record: &Record) -> bool {
+        let padding = record.total.checked_sub(self.header_length().saturating_add(record.length as usize));
+        let is_padded = padding.is_some_and(|padding| padding <= LONGEST_PADDING as usize);
+        let is_zero = [record.seconds, record.fraction, record.length, record.original_length] == [0; 4];
+        record.length <= self.packet_limit && is_padded && !is_zero
+    }
+
+    /// Whether a record is like nearly all others.
+    fn is_usual(&self, record: &Record) -> bool {
+        self.is_possible(record)
+            && record.fraction < self.units_per_second
+            && (1..=record.original_length).contains(&record.length)
+            && record.original_length <= PACKET_LIMIT
+    }
+
+    /// Whether a record is believed only for what follows it. Nothing but the length says where the next record begins, so
+    /// behind a wrong one anything may be taken for a record.
+    fn is_odd(&self, record: &Record) -> bool {
+        !self.is_usual(record) || (self.seconds.is_some() && !self.is_in_time(record.seconds))
+    }
+
+    /// Whether an odd record has the end of the file behind it, or what may be another. A clock may jump, also back to where
+    /// clocks begin; but the bytes of protocols are full of small numbers, so then it takes more records.
+    fn is_followed<R: Read>(&self, first: &Record, window: &mut Window<R>) -> io::Result<bool> {
+        const WITNESSES: usize = 8;
+        let is_long_ago = self.seconds.is_some() && !self.is_in_time(first.seconds) && first.seconds < YEAR_2000;
+        if is_long_ago && !self.is_usual(first) {
+            return Ok(false);
+        }
+        let (mut record, mut end) = (*first, first.total);
+        for number in 0..if is_long_ago { WITNESSES } else { 1 } {
+            if number > 0 && end > LOOK_AHEAD {
+                break;
+            }
+            let bytes = window.fill(end.saturating_add(self.header_length()))?;
+            let Some(behind) = bytes.get(end..) else { return Ok(false) };
+            if behind.is_empty() {
+                break;
+            }
+            let Some(next) = self.record(behind) else { return Ok(false) };
+            let is_near = is_near(record.seconds, next.seconds);
+            let is_witness = if is_long_ago {
+                is_near && self.is_usual(&next)
+            } else {
+                let is_after_jump = next.seconds >= YEAR_2000 && self.is_usual(&next);
+                let is_in_time = is_near || self.is_in_time(next.seconds) || is_after_jump;
+                is_in_time && self.is_possible(&next) && next.length > 0
+            };
+            if !is_witness {
+                return Ok(false);
+            }
+            (record, end) = (next, end.saturating_add(next.total));
+        }
+        Ok(true)
+    }
+
+    /// Whether a time is near that of the first or the last packet.
+    fn is_in_time(&self, seconds: u32) -> bool {
+        self.seconds.is_some_and(|known| known.iter().any(|known| is_near(*known, seconds)))
+    }
+}
+
+/// The link layer of a pcap file, and the greatest length of its packets.
+fn pcap_link(order: ByteOrder, header: &[u8]) -> Result<(LinkType, u32), CaptureError> {
+    let [_magic, version, _zone, _accuracy, snap_length, network] = order.words(header).unwrap_or_default();
+    let (major, minor) = match order {
+        ByteOrder::Little => (version as u16, (version >> 16) as u16),
+        ByteOrder::Big => ((version >> 16) as u16, version as u16),
+    };
+    // Before 2.3 the two lengths of a record stood the other way round; no tool of this century writes that.
+    if major != 2 || minor < 3 {
+        return Err(CaptureError::Version { format: "pcap", offset: 0, major, minor });
+    }
+    // The upper bits say how long the frame check sequence is: IP's own length leaves it out anyway.
+    Ok((LinkType(network as u16), snap_length.clamp(USUAL_PACKET_LIMIT, PACKET_LIMIT)))
+}
+
+/// The link layer of a snoop file.
+fn snoop_link(order: ByteOrder, header: &[u8]) -> Result<LinkType, CaptureError> {
+    const VERSION: u32 = 2;
+    const IEEE_802_3: u32 = 0;
+    const ETHERNET: u32 = 4;
+
+    let [_, _, version, link] = order.words(header).unwrap_or_default();
+    if version != VERSION {
+        return Err(CaptureError::Version { format: "snoop", offset: 0, major: version as u16, minor: 0 });
+    }
+    match link {
+        IEEE_802_3 | ETHERNET => Ok(LinkType::ETHERNET),
+        link => Err(CaptureError::SnoopLink(link)),
+    }
+}
+
+fn is_near(seconds: u32, others: u32) -> bool {
+    seconds.abs_diff(others) <= NEAR_SECONDS
 }

@@ -1,11 +1,11 @@
 //! The pcapng format: blocks with their length before and behind, in sections that each have a byte order.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 
 use super::bytes::{ByteOrder, padded};
 use super::packet::Options;
-use super::pcap::PACKET_LIMIT;
+use super::pcap::{LOOK_AHEAD, PACKET_LIMIT};
 use super::reader::Located;
 use super::window::Window;
 use super::{CaptureError, LinkType, Time};
@@ -14,7 +14,22 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+/// All types that are described: these, names, entries of a journal, secrets, custom blocks of two kinds.
+const KNOWN: [u32; 11] = [
+    SECTION_HEADER,
+    INTERFACE_DESCRIPTION,
+    PACKET,
+    SIMPLE_PACKET,
+    4,
+    INTERFACE_STATISTICS,
+    ENHANCED_PACKET,
+    9,
+    10,
+    0x0000_0bad,
+    0x4000_0bad,
+];
 
 /// Type and length of a block.
 const BLOCK_HEADER: usize = 8;
@@ -35,7 +50,12 @@ pub(super) struct PcapNg {
     interfaces: Vec<Interface>,
     /// How many interfaces the sections before had.
     interfaces_before: u32,
+    /// Packets that the interfaces of the sections before dropped.
+    drops_before: u64,
     last_time: Time,
+    /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
+    /// which number the next description has.
+    is_uncertain: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +63,8 @@ struct Interface {
     link: LinkType,
     snap_length: u32,
     clock: Clock,
+    /// Packets dropped since the capture began, as its last statistics say.
+    drops: u64,
 }
 
 /// How an interface counts time.
@@ -70,10 +92,17 @@ impl PcapNg {
         if start.len() < needed {
             return Err(CaptureError::FileHeaderCut { length: start.len() as u64, needed: needed as u64 });
         }
-        let mut pcapng =
-            Self { order: ByteOrder::Little, interfaces: Vec::new(), interfaces_before: 0, last_time: Time::default() };
+        let mut pcapng = Self {
+            order: ByteOrder::Little,
+            interfaces: Vec::new(),
+            interfaces_before: 0,
+            drops_before: 0,
+            last_time: Time::default(),
+            is_uncertain: false,
+        };
         let block = pcapng.block_header(window, 1)?.ok_or(CaptureError::Empty)?;
-        pcapng.pass_over(window, &block, 1)?;
+        pcapng.whole_body(window, &block, 1)?;
+        window.consume(block.length as usize);
         Ok(Some(pcapng))
     }
 
@@ -102,10 +131,65 @@ impl PcapNg {
                     self.describe_interface(&block, body)?;
                     window.consume(block.length as usize);
                 }
-                _ => self.pass_over(window, &block, packet)?,
+                INTERFACE_STATISTICS => {
+                    let body = self.whole_body(window, &block, packet)?;
+                    self.count_drops(body);
+                    window.consume(block.length as usize);
+                }
+                _ => {
+                    self.whole_body(window, &block, packet)?;
+                    window.consume(block.length as usize);
+                }
             }
         }
         Ok(None)
+    }
+
+    /// Goes on from the block at the start of the window, which is damaged as the error says, to the next that can be
+    /// believed. False when there is none.
+    pub(super) fn find_next<R: Read>(&mut self, window: &mut Window<R>, error: &CaptureError) -> io::Result<bool> {
+        let [kind, length] = self.order.words(window.bytes()).unwrap_or_default();
+        let is_framed = match error {
+            CaptureError::Interface { .. } | CaptureError::PacketLength { .. } => true,
+            // One of the two lengths is right, and most likely the first one if it leads to another block or to the end.
+            CaptureError::BlockTrailer { .. } => {
+                let bytes = window.fill(length as usize + LOOK_AHEAD)?;
+                let behind = bytes.get(length as usize..).unwrap_or_default();
+                behind.is_empty() || self.is_block(behind)
+            }
+            _ => false,
+        };
+        self.is_uncertain |= !is_framed || kind == INTERFACE_DESCRIPTION;
+        if is_framed {
+            window.consume(length as usize);
+            return Ok(true);
+        }
+        window.consume(1);
+        window.find(LOOK_AHEAD, |bytes| self.is_block(bytes))
+    }
+
+    /// Whether the bytes begin with a block of a known type that has the same possible length on both ends; of a packet,
+    /// its interface and length must be possible as well.
+    fn is_block(&self, bytes: &[u8]) -> bool {
+        let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
+        let order = if is_section { section_order(bytes) } else { Some(self.order) };
+        let Some(order) = order else { return false };
+        let [kind, length] = order.words(bytes).unwrap_or_default();
+        let block = Block { kind, offset: 0, length };
+        if !KNOWN.contains(&kind) || !block.is_length_possible() {
+            return false;
+        }
+        let whole = bytes.get(..length as usize).and_then(|bytes| bytes.split_last_chunk::<BLOCK_TRAILER>());
+        let Some((body, trailer)) = whole else { return false };
+        let body = body.get(BLOCK_HEADER..).unwrap_or_default();
+        let is_packet = matches!(kind, ENHANCED_PACKET | PACKET | SIMPLE_PACKET);
+        order.u32(*trailer) == length && (!is_packet || self.packet(&block, body, 0).is_ok())
+    }
+
+    /// Packets that were dropped while they were captured: the last count of each interface.
+    pub(super) fn drops(&self) -> u64 {
+        let drops = self.interfaces.iter().map(|interface| interface.drops);
+        drops.fold(self.drops_before, u64::saturating_add)
     }
 
     /// Reads the type and length of the block at the start of the window, and begins a section where one begins.
@@ -133,33 +217,25 @@ impl PcapNg {
             self.begin_section(bytes, offset)?;
         }
         let [kind, length] = self.order.words(bytes).unwrap_or_default();
-        let (least, most) = match kind {
-            SECTION_HEADER => (SECTION_HEADER_LENGTH, u32::MAX),
-            INTERFACE_DESCRIPTION => (20, BLOCK_LIMIT),
-            SIMPLE_PACKET => (16, BLOCK_LIMIT),
-            ENHANCED_PACKET | PACKET => (32, BLOCK_LIMIT),
-            _ => (12, u32::MAX),
-        };
-        if length < least || length > most || length % 4 != 0 {
+        let block = Block { kind, offset, length };
+        if !block.is_length_possible() {
             return Err(CaptureError::BlockLength { offset, block: kind, length });
         }
-        Ok(Some(Block { kind, offset, length }))
+        Ok(Some(block))
     }
 
     fn begin_section(&mut self, header: &[u8], offset: u64) -> Result<(), CaptureError> {
-        self.order = match header.get(8..12) {
-            Some([0x4d, 0x3c, 0x2b, 0x1a]) => ByteOrder::Little,
-            Some([0x1a, 0x2b, 0x3c, 0x4d]) => ByteOrder::Big,
-            _ => return Err(CaptureError::ByteOrder { offset }),
-        };
+        self.order = section_order(header).ok_or(CaptureError::ByteOrder { offset })?;
         let version: [[u8; 2]; 2] =
             header.get(12..16).and_then(|version| version.as_chunks().0.try_into().ok()).unwrap_or_default();
         let [major, minor] = version.map(|number| self.order.u16(number));
         if major != 1 {
             return Err(CaptureError::Version { format: "pcapng", offset, major, minor });
         }
+        self.drops_before = self.drops();
         self.interfaces_before = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
         self.interfaces.clear();
+        self.is_uncertain = false;
         Ok(())
     }
 
@@ -178,19 +254,6 @@ impl PcapNg {
         let (body, trailer) = bytes.split_last_chunk::<BLOCK_TRAILER>().unwrap_or((&[], &[0; 4]));
         block.check_trailer(self.order.u32(*trailer))?;
         Ok(body.get(BLOCK_HEADER..).unwrap_or_default())
-    }
-
-    /// Passes over a block of any length without keeping it.
-    fn pass_over<R: Read>(&self, window: &mut Window<R>, block: &Block, packet: u64) -> Result<(), CaptureError> {
-        let io = |source| CaptureError::Io { offset: block.offset, source };
-        let before_trailer = u64::from(block.length) - BLOCK_TRAILER as u64;
-        let passed = window.skip(before_trailer).map_err(io)?;
-        let bytes = window.fill(BLOCK_TRAILER).map_err(io)?;
-        let Some([trailer]) = self.order.words(bytes) else {
-            return Err(block.cut(passed + bytes.len() as u64, packet));
-        };
-        window.consume(BLOCK_TRAILER);
-        block.check_trailer(trailer)
     }
 
     fn describe_interface(&mut self, block: &Block, body: &[u8]) -> Result<(), CaptureError> {
@@ -215,8 +278,27 @@ impl PcapNg {
             &[link_0, link_1, _, _, a, b, c, d, ..] => (self.order.u16([link_0, link_1]), self.order.u32([a, b, c, d])),
             _ => (0, 0),
         };
-        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock });
+        if self.is_uncertain {
+            self.interfaces.clear();
+            return Ok(());
+        }
+        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0 });
         Ok(())
+    }
+
+    /// Takes the counts of an interface's statistics; they begin with the capture, so the last ones hold.
+    fn count_drops(&mut self, body: &[u8]) {
+        const DROPPED_BY_INTERFACE: u16 = 5;
+        const DROPPED_BY_SYSTEM: u16 = 7;
+
+        let order = self.order;
+        let [interface] = order.words(body).unwrap_or_default();
+        let Some(interface) = self.interfaces.get_mut(interface as usize) else { return };
+        // Behind the interface stands the time, in eight bytes.
+        let options = Options { options: body.get(12..).unwrap_or_default(), order };
+        let counts = options.filter(|(code, _)| matches!(*code, DROPPED_BY_INTERFACE | DROPPED_BY_SYSTEM));
+        let counts = counts.filter_map(|(_, value)| value.as_array().map(|&count| order.u64(count)));
+        interface.drops = counts.fold(0, u64::saturating_add);
     }
 
     /// Finds the packet in the body of one of the three blocks that hold one.
@@ -265,7 +347,30 @@ impl PcapNg {
     }
 }
 
+/// The byte order of the section whose header begins with the bytes.
+fn section_order(header: &[u8]) -> Option<ByteOrder> {
+    match header.get(8..12) {
+        Some([0x4d, 0x3c, 0x2b, 0x1a]) => Some(ByteOrder::Little),
+        Some([0x1a, 0x2b, 0x3c, 0x4d]) => Some(ByteOrder::Big),
+        _ => None,
+    }
+}
+
 impl Block {
+    /// Whether a block of this type can be so long. Custom blocks may be longer than the limit; a length that is wrong is
+    /// more likely.
+    fn is_length_possible(&self) -> bool {
+        let least = match self.kind {
+            SECTION_HEADER => SECTION_HEADER_LENGTH,
+            INTERFACE_DESCRIPTION => 20,
+            INTERFACE_STATISTICS => 24,
+            SIMPLE_PACKET => 16,
+            ENHANCED_PACKET | PACKET => 32,
+            _ => 12,
+        };
+        (least..=BLOCK_LIMIT).contains(&self.length) && self.length.is_multiple_of(4)
+    }
+
     fn cut(&self, has: u64, packet: u64) -> CaptureError {
         CaptureError::Cut {
             offset: self.offset + has,

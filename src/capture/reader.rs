@@ -1,4 +1,4 @@
-//! One reader for both formats.
+//! One reader for all formats.
 
 use std::io::Read;
 use std::ops::Range;
@@ -9,7 +9,9 @@ use super::pcapng::PcapNg;
 use super::window::Window;
 use super::{CaptureError, Comments, LinkType, Packet, Place, Time};
 
-/// Reads the packets of a pcap or pcapng file, told apart by its first bytes.
+/// Reads the packets of a pcap, pcapng or snoop file, told apart by its first bytes.
+///
+/// Where the file is damaged, the next record or block that can be believed is looked for: see [`CaptureReader::next`].
 ///
 /// The input is read as a stream: a pipe will do, and memory does not grow with the file. The reader has a large buffer of
 /// its own, so give it the file itself.
@@ -22,6 +24,19 @@ pub struct CaptureReader<R> {
     /// The next packet, when it was looked at but not given yet.
     ahead: Option<Located>,
     stopped: bool,
+    damage: Damages,
+}
+
+/// So many damaged places are told one by one.
+const MOST_TOLD: u64 = 20;
+
+/// How much damage there was.
+#[derive(Default)]
+struct Damages {
+    told: u64,
+    /// Places beyond those, and the bytes that were skipped there.
+    untold: u64,
+    untold_bytes: u64,
 }
 
 enum Format {
@@ -56,13 +71,17 @@ impl<R: Read> CaptureReader<R> {
         } else {
             return Err(not_a_capture(window.bytes()));
         };
-        Ok(Self { window, format, packets: 0, done: 0, ahead: None, stopped: false })
+        Ok(Self { window, format, packets: 0, done: 0, ahead: None, stopped: false, damage: Damages::default() })
     }
 
     /// The next packet, or None at the end.
     ///
     /// # Errors
-    /// Once, at the place where the file is damaged or cannot be read; after that there are no more packets.
+    /// Once for each place where the file is damaged, up to twenty of them, then once for all others. There may be more
+    /// packets behind it: ask again. Of what is skipped, nothing is guessed: in pcap, two records that follow each other or
+    /// the last one must have all that a record has; in pcapng, a block of a known type must have the same length on both
+    /// ends, and packets a described interface. Where a description may be among what is skipped, packets that might be
+    /// from that interface are left out.
     #[allow(clippy::should_implement_trait, reason = "a packet borrows from the reader, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         self.peek_time()?;
@@ -90,7 +109,7 @@ impl<R: Read> CaptureReader<R> {
     /// # Errors
     /// As [`CaptureReader::next`].
     pub fn peek_time(&mut self) -> Result<Option<Time>, CaptureError> {
-        if self.ahead.is_none() && !self.stopped {
+        while self.ahead.is_none() && !self.stopped {
             self.window.consume(self.done);
             self.done = 0;
             let number = self.packets + 1;
@@ -98,17 +117,60 @@ impl<R: Read> CaptureReader<R> {
                 Format::Pcap(pcap) => pcap.next(&mut self.window, number),
                 Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number),
             };
-            self.stopped = !matches!(located, Ok(Some(_)));
-            self.ahead = located?;
+            match located {
+                Ok(located) => {
+                    self.stopped = located.is_none();
+                    self.ahead = located;
+                }
+                Err(error) => self.pass(error)?,
+            }
+        }
+        if self.stopped && self.damage.untold > 0 {
+            let Damages { untold, untold_bytes, .. } = std::mem::take(&mut self.damage);
+            return Err(CaptureError::More { places: untold, bytes: untold_bytes });
         }
         Ok(self.ahead.as_ref().map(|located| located.time))
+    }
+
+    /// Goes on behind damage at the start of the window. Gives it back as an error, unless too many were told already.
+    #[cold]
+    fn pass(&mut self, error: CaptureError) -> Result<(), CaptureError> {
+        if !error.may_be_passed() {
+            self.stopped = true;
+            return Err(error);
+        }
+        let start = self.window.offset();
+        let found = match &mut self.format {
+            Format::Pcap(pcap) => pcap.find_next(&mut self.window),
+            Format::PcapNg(pcapng) => pcapng.find_next(&mut self.window, &error),
+        };
+        let bytes = self.window.offset() - start;
+        let found = found.map_err(|source| CaptureError::Io { offset: start + bytes, source });
+        self.stopped = !matches!(found, Ok(true));
+        let is_found = found?;
+        let error = match error {
+            // What is cut ends with the file: it is that, unless something stands behind it.
+            CaptureError::Cut { .. } if !is_found => return Err(error),
+            CaptureError::Cut { block: Some(block), needed, .. } => {
+                CaptureError::BlockLength { offset: start, block, length: needed as u32 }
+            }
+            CaptureError::Cut { packet, .. } => CaptureError::Record { offset: start, packet },
+            error => error,
+        };
+        if self.damage.told >= MOST_TOLD {
+            self.damage.untold += 1;
+            self.damage.untold_bytes += bytes;
+            return Ok(());
+        }
+        self.damage.told += 1;
+        Err(CaptureError::Skipped { damage: Box::new(error), bytes })
     }
 
     /// Whether the next packet, or the end, is surely there already, so that asking for it reads nothing.
     pub fn is_ready(&self) -> bool {
         let bytes = self.window.bytes().get(self.done..).unwrap_or_default();
         let length = match &self.format {
-            Format::Pcap(pcap) => pcap.record_length(bytes),
+            Format::Pcap(pcap) => pcap.needed(bytes),
             Format::PcapNg(pcapng) => pcapng.packet_length(bytes),
         };
         self.stopped || self.ahead.is_some() || length.is_some_and(|length| length <= bytes.len())
@@ -119,16 +181,46 @@ impl<R: Read> CaptureReader<R> {
         self.packets
     }
 
+    /// Packets that were not captured because something could not keep up, as far as the file has said so far: what the
+    /// interfaces and the system of the capturing host dropped. A pcap file does not say.
+    pub fn drops(&self) -> u64 {
+        match &self.format {
+            Format::Pcap(pcap) => pcap.drops(),
+            Format::PcapNg(pcapng) => pcapng.drops(),
+        }
+    }
+
     /// Bytes of the input that have been dealt with: for a progress bar.
     pub fn offset(&self) -> u64 {
         self.window.offset() + self.done as u64
     }
 }
 
+/// Captures of other tools, by their first bytes, as their descriptions and Wireshark's list of formats have them.
+const OTHER_FORMATS: [(&[u8], &str); 14] = [
+    (b"GMBU", "a capture of Microsoft Network Monitor"),
+    (b"RTSS", "a capture of Microsoft Network Monitor 1"),
+    (b"\x00\x00\x02\x00\x12\x05\x00\x10", "a K12 capture"),
+    (b"XCP\0", "a capture of NetXRay or Sniffer for Windows"),
+    (b"TRSNIFF data    \x1a", "a capture of a DOS Sniffer"),
+    (b"ObserverPktBuffe", "a capture of Network Instruments Observer"),
+    (b"\x7fver", "a capture of OmniPeek"),
+    (b"\x05VNF", "a capture of Visual Networks"),
+    (b"\x54\x52\x00\x64\x00", "a nettl capture of HP-UX"),
+    (b"iptrace ", "an iptrace capture of AIX"),
+    (b"btsnoop\0", "a btsnoop capture of Bluetooth"),
+    (b"\x1c\x00\x01\xab", "a capture of IXIA"),
+    (b"\xab\x01\x00\x1c", "a capture of IXIA"),
+    (b"\xac\x01\x00\x1c", "a capture of IXIA"),
+];
+
 /// Says what an input that is not a capture looks like.
 #[cold]
 fn not_a_capture(bytes: &[u8]) -> CaptureError {
     const KEY_LOG: [&[u8]; 5] = [b"CLIENT_", b"SERVER_", b"EXPORTER_SECRET ", b"EARLY_EXPORTER_", b"# SSL/TLS secrets"];
+    if let Some((_, name)) = OTHER_FORMATS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return CaptureError::OtherFormat(name);
+    }
     let looks_like = match bytes {
         [] => return CaptureError::Empty,
         [0x1f, 0x8b, ..] => "gzip",
@@ -137,8 +229,6 @@ fn not_a_capture(bytes: &[u8]) -> CaptureError {
         [b'B', b'Z', b'h', ..] => "bzip2",
         [0xfd, b'7', b'z', b'X', b'Z', ..] => "xz",
         [b'P', b'K', 3, 4, ..] => "a zip archive",
-        [0x34, 0xcd, 0xb2, 0xa1, ..] | [0xa1, 0xb2, 0xcd, 0x34, ..] => "the modified pcap format of old Linux tools",
-        [b's', b'n', b'o', b'o', b'p', 0, ..] => "a snoop capture",
         [0x7f, b'E', b'L', b'F', ..] => "a program",
         _ if KEY_LOG.iter().any(|start| bytes.starts_with(start)) => "a TLS key log",
         _ if is_text(bytes) => "text",

@@ -1,6 +1,8 @@
 //! From a packet to its TCP segment.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::TcpSlice;
 
 use super::fragments::Fragments;
 use super::ip::{Ip, Piece};
@@ -54,6 +56,9 @@ pub enum NoSegment {
     /// Headers that contradict themselves or end too early.
     #[error("broken headers")]
     Broken,
+    /// A checksum of IPv4 or TCP that is wrong, where checksums are looked at.
+    #[error("a wrong checksum")]
+    Checksum,
     /// A link layer that is not known.
     #[error("link type {0} is not supported")]
     LinkType(u16),
@@ -76,6 +81,8 @@ pub struct PacketCounters {
     pub fragments_left_out: u64,
     /// See [`NoSegment::Broken`].
     pub broken: u64,
+    /// See [`NoSegment::Checksum`].
+    pub wrong_checksums: u64,
     /// See [`NoSegment::LinkType`].
     pub unknown_link: u64,
     /// Segments of which the capture did not keep all.
@@ -95,6 +102,7 @@ impl PacketCounters {
             Err(NoSegment::Tunnel) => self.tunnels += 1,
             Err(NoSegment::Fragment) => self.fragments += 1,
             Err(NoSegment::Broken) => self.broken += 1,
+            Err(NoSegment::Checksum) => self.wrong_checksums += 1,
             Err(NoSegment::LinkType(_)) => self.unknown_link += 1,
         }
     }
@@ -106,7 +114,7 @@ impl PacketCounters {
 /// # Errors
 /// When there is none, see [`NoSegment`].
 pub fn segment<'a>(packet: &Packet<'a>) -> Result<Segment<'a>, NoSegment> {
-    match Walk::packet(packet)? {
+    match Walk::packet(packet, false)? {
         Found::Segment(segment) => Ok(segment),
         Found::Fragment(..) => Err(NoSegment::Fragment),
     }
@@ -119,12 +127,19 @@ pub struct Segments {
     datagram: Vec<u8>,
     /// Where datagrams are kept, and the number of that source.
     kept: Option<(Spool, u16)>,
+    check_checksums: bool,
 }
 
 impl Segments {
     /// No packets yet.
     pub fn new() -> Self {
-        Self { fragments: Fragments::new(), datagram: Vec::new(), kept: None }
+        Self { fragments: Fragments::new(), datagram: Vec::new(), kept: None, check_checksums: false }
+    }
+
+    /// Leaves out segments whose TCP checksum is wrong, and packets with a wrong IPv4 header checksum around them. What was
+    /// not kept whole is not checked.
+    pub fn check_checksums(&mut self) {
+        self.check_checksums = true;
     }
 
     /// Keeps datagrams that are put together: their bytes lie in no capture as they are. Segments in them have places in
@@ -138,7 +153,7 @@ impl Segments {
     /// # Errors
     /// When there is none, see [`NoSegment`].
     pub fn segment<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Segment<'a>, NoSegment> {
-        let (mut walk, mut ip, mut place) = match Walk::packet(packet)? {
+        let (mut walk, mut ip, mut place) = match Walk::packet(packet, self.check_checksums)? {
             Found::Segment(segment) => return Ok(segment),
             Found::Fragment(walk, ip, piece) => {
                 let (ip, place) = self.reassemble(&ip, piece, packet.time)?;
@@ -223,6 +238,9 @@ pub(super) fn tcp_segment<'a>(walk: &Walk<'a>, ip: &Ip<'a>) -> Result<Segment<'a
             None => return Err(NoSegment::Broken),
         },
     };
+    if walk.check_checksums && missing == 0 && !is_tcp_checksum_right(ip) {
+        return Err(NoSegment::Checksum);
+    }
     let acknowledgment = u32::from_be_bytes([a0, a1, a2, a3]);
     Ok(Segment {
         packet: walk.packet,
@@ -238,6 +256,17 @@ pub(super) fn tcp_segment<'a>(walk: &Walk<'a>, ip: &Ip<'a>) -> Result<Segment<'a
         place: place_of(walk, payload),
         cut,
     })
+}
+
+/// Whether the checksum of a whole TCP segment is right (RFC 9293, section 3.1; RFC 8200, section 8.1).
+fn is_tcp_checksum_right(ip: &Ip<'_>) -> bool {
+    let Ok(tcp) = TcpSlice::from_slice(ip.payload) else { return false };
+    let right = match (ip.source, ip.destination) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => tcp.calc_checksum_ipv4(source.octets(), destination.octets()),
+        (IpAddr::V6(source), IpAddr::V6(destination)) => tcp.calc_checksum_ipv6(source.octets(), destination.octets()),
+        _ => return false,
+    };
+    right.is_ok_and(|right| right == tcp.checksum())
 }
 
 /// Where a part of the walk's data lies.

@@ -48,19 +48,20 @@ impl<R: Read> Window<R> {
         self.offset += count as u64;
     }
 
-    /// Passes over `count` bytes of the input without keeping them, and says how many there were.
-    pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
-        let mut left = count;
-        while left > 0 {
-            let there = self.fill(1)?.len();
-            if there == 0 {
-                break;
+    /// Goes on, byte by byte, until `is_it` says that it is what stands at the start of the bytes. There are at least
+    /// `enough` of them, and fewer only where the input ends. False when it has ended.
+    pub(super) fn find(&mut self, enough: usize, is_it: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
+        const STEP: usize = 128 * 1024;
+        loop {
+            let bytes = self.fill(STEP + enough)?;
+            let is_end = bytes.len() < STEP + enough;
+            let end = if is_end { bytes.len() } else { STEP };
+            let found = (0..end).find(|&start| bytes.get(start..).is_some_and(&is_it));
+            self.consume(found.unwrap_or(end));
+            if found.is_some() || is_end {
+                return Ok(found.is_some());
             }
-            let step = there.min(usize::try_from(left).unwrap_or(usize::MAX));
-            self.consume(step);
-            left -= step as u64;
         }
-        Ok(count - left)
     }
 
     #[cold]

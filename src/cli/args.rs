@@ -7,6 +7,7 @@ use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::conversation::{Endpoint, EndpointError, Options};
+use crate::output::zone::Zone;
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
@@ -82,7 +83,7 @@ pub(crate) enum Command {
 /// What to read, for all commands that read captures.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// Captures: pcap or pcapng, `-` for standard input; several are one capture in order of time
+    /// Captures: pcap, pcapng or snoop, `-` for standard input; several are one capture in order of time
     #[arg(value_name = "FILE", required_unless_present = "read")]
     pub(crate) files: Vec<PathBuf>,
     /// One more capture, as other tools take it
@@ -100,6 +101,12 @@ pub(crate) struct InputArgs {
     /// Keys and values of a topic's records are in this format: string, json or hex; a `*` ends the beginning of a name
     #[arg(long, value_name = "TOPIC[:key|:value]=FORMAT")]
     pub(crate) decode: Vec<String>,
+    /// The time zone of times of day in trees and on the screen: UTC, local, an offset (+02:00), or a name (Europe/Berlin)
+    #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
+    pub(crate) time_zone: Zone,
+    /// Leave out TCP segments and IPv4 packets whose checksum is wrong
+    #[arg(long)]
+    pub(crate) check_checksums: bool,
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
@@ -110,7 +117,8 @@ impl InputArgs {
     pub(crate) fn options(&self) -> Options {
         let ports = self.port.iter().map(|port| (Endpoint::from(*port), true));
         let decode_as = ports.chain(self.decode_as.iter().copied()).collect();
-        Options { max_frame: self.max_frame, decode_as, ..Options::default() }
+        let check_checksums = self.check_checksums;
+        Options { max_frame: self.max_frame, decode_as, check_checksums, ..Options::default() }
     }
 }
 

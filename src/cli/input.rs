@@ -118,7 +118,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
     session.finish();
     session.sink().out.results.finish()?;
     if !common.quiet {
-        summary(&mut session);
+        summary(&mut session, captures.drops());
     }
     let output = session.sink();
     if output.left > 0 {
@@ -179,7 +179,7 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
     }
 }
 
-fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
+fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
     let Output { faulty, tls, foreign, .. } = *session.sink();
     let nothing = u64::from(counters.messages == 0);
@@ -189,6 +189,15 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
         (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
         (faulty, counted(faulty, "message with faults", "messages with faults")),
+        (drops, counted(drops, "packet dropped by the capture", "packets dropped by the capture")),
+        (
+            streams.conflicting_overlaps,
+            counted(
+                streams.conflicting_overlaps,
+                "retransmission that says something else",
+                "retransmissions that say something else",
+            ),
+        ),
         (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
         (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
         (
@@ -206,6 +215,10 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
         ),
         (packets.tunnels, counted(packets.tunnels, "packet in a tunnel not opened", "packets in tunnels not opened")),
         (packets.broken, counted(packets.broken, "packet with broken headers", "packets with broken headers")),
+        (
+            packets.wrong_checksums,
+            counted(packets.wrong_checksums, "packet with a wrong checksum", "packets with wrong checksums"),
+        ),
         (
             packets.unknown_link,
             counted(packets.unknown_link, "packet of an unknown link type", "packets of unknown link types"),

@@ -25,14 +25,14 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let decoders = super::decoders(&input.decode)?;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let options = input.options();
-    let indexer = Indexer::new(&book, captures, options);
+    let indexer = Indexer::new(&book, captures, input.options());
     let screen = Screen {
         name: name(input),
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
         config,
+        zone: input.time_zone.clone(),
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -10,6 +10,7 @@ use crate::dissect::{Opening, Tree, dissect, has_faults};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
 use crate::output::tree_text::{TreeOptions, write_tree_by_line};
+use crate::output::zone::Zone;
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
@@ -18,6 +19,7 @@ pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         options: TreeOptions { verbose: common.verbose },
+        zone: show.input.time_zone.clone(),
         wanted: show.message.clone(),
         last: None,
     };
@@ -28,6 +30,7 @@ struct TreePrinter<'p> {
     opening: Opening<'p>,
     show_secrets: bool,
     options: TreeOptions,
+    zone: Zone,
     /// The messages to show, by number; none: all.
     wanted: Vec<u64>,
     /// The number of the last message that came.
@@ -53,7 +56,7 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
             topics: Some(message.topics),
         };
         let mut text = String::new();
-        heading(&mut text, message);
+        heading(&mut text, message, &self.zone);
         write_tree_by_line(&mut text, &describer, self.options, |text| {
             if text.len() > input::LARGE {
                 out.results.write(text.as_bytes());

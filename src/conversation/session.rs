@@ -17,9 +17,13 @@ pub struct Session<'p, S> {
 impl<'p, S: MessageSink<'p>> Session<'p, S> {
     /// No packets yet.
     pub fn new(catalog: &'p Catalog, options: Options, sink: S) -> Self {
+        let mut segments = Segments::new();
+        if options.check_checksums {
+            segments.check_checksums();
+        }
         Self {
             packets: PacketCounters::default(),
-            segments: Segments::new(),
+            segments,
             reassembler: Reassembler::new(Limits::default()),
             conversations: Conversations::new(catalog, options, sink),
         }

@@ -44,11 +44,13 @@ pub struct Options {
     /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
     /// that keep most are told as far as they are there.
     pub max_kept: usize,
+    /// Whether packets with wrong checksums are left out, see [`Segments::check_checksums`](crate::capture::Segments).
+    pub check_checksums: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20 }
+        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20, check_checksums: false }
     }
 }
 

@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::summary::{Summarizer, Summary};
 use super::units;
+use super::zone::Zone;
 use crate::capture::Time;
 use crate::conversation::{Message, Subject};
 use crate::dissect::display_text;
@@ -16,13 +17,15 @@ use crate::protocol::{Catalog, Side};
 use crate::stream::ConnectionId;
 
 /// Appends the line in front of a message's tree: number, time, who to whom, latency, SASL mechanism.
-pub fn heading(out: &mut String, message: &Message<'_, '_>) {
+pub fn heading(out: &mut String, message: &Message<'_, '_>, zone: &Zone) {
     let (from, to) = match message.side() {
         Side::Request => (message.client, message.broker),
         Side::Response => (message.broker, message.client),
     };
     // Writing into a string cannot fail.
-    let _ = write!(out, "#{} {} {from} -> {to}", message.index, message.time);
+    let _ = write!(out, "#{} ", message.index);
+    zone.write(out, message.time);
+    let _ = write!(out, " {from} -> {to}");
     if let Some(exchange) = message.request {
         let microseconds = exchange.latency / 1000;
         let sign = if microseconds < 0 { "-" } else { "" };

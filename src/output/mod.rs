@@ -15,3 +15,4 @@ pub mod table;
 pub mod tree_json;
 pub mod tree_text;
 pub(crate) mod units;
+pub mod zone;

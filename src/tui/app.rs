@@ -23,6 +23,7 @@ use super::tree::TreePane;
 use crate::book::{Book, Status, Step};
 use crate::dissect::Opening;
 use crate::output::table::harmless;
+use crate::output::zone::Zone;
 
 /// The screen.
 pub(super) struct App<'b, 'p> {
@@ -46,6 +47,8 @@ pub(super) struct App<'b, 'p> {
     /// The message that is wanted, when it cannot be read.
     pub(super) unreadable: Option<u64>,
     pub(super) time: TimeFormat,
+    /// The zone of times of day.
+    pub(super) zone: Zone,
     pub(super) hex: HexOptions,
     pub(super) mode: Mode,
     /// Something to tell, until the next key.
@@ -155,6 +158,7 @@ impl<'b, 'p> App<'b, 'p> {
             wanted: None,
             unreadable: None,
             time: TimeFormat::default(),
+            zone: Zone::utc(),
             hex: HexOptions::default(),
             mode: Mode::Usual,
             notice: None,
@@ -265,7 +269,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::TimeFormat => {
                 self.time = self.time.next();
                 self.list.forget();
-                self.tell(self.time.name());
+                self.tell(self.time.name(&self.zone));
             }
             Action::Mouse => {
                 self.has_mouse = !self.has_mouse;
@@ -552,7 +556,7 @@ impl<'b, 'p> App<'b, 'p> {
     fn take(&mut self, wait: bool) {
         for answer in self.decoder.answers(wait) {
             match answer {
-                Answer::Rows(rows) => self.list.put(rows, self.time, self.status.first),
+                Answer::Rows(rows) => self.list.put(rows, (self.time, &self.zone), self.status.first),
                 Answer::Opened(opened) if Some(opened.number) == self.wanted => self.show(*opened),
                 Answer::Opened(_) => {}
                 Answer::Failed(number, why) => {

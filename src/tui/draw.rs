@@ -112,6 +112,7 @@ impl App<'_, '_> {
             look: self.look,
             has_keys: self.focus == Pane::List,
             time: self.time,
+            zone: &self.zone,
             start: self.status.first,
             partner,
             marks: &marks,

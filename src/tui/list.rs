@@ -12,6 +12,7 @@ use super::scroll::Scroll;
 use super::text::Pen;
 use super::theme::Look;
 use crate::capture::Time;
+use crate::output::zone::Zone;
 use crate::protocol::Side;
 
 /// Which messages are listed, and which is selected.
@@ -37,7 +38,7 @@ pub(super) enum TimeFormat {
     Relative,
     /// Since the message before it in the list.
     Delta,
-    /// Of the day, in UTC.
+    /// Of the day.
     Absolute,
 }
 
@@ -50,11 +51,11 @@ impl TimeFormat {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(self, zone: &Zone) -> String {
         match self {
-            Self::Relative => "time since the first packet",
-            Self::Delta => "time since the message before",
-            Self::Absolute => "time of day (UTC)",
+            Self::Relative => "time since the first packet".to_owned(),
+            Self::Delta => "time since the message before".to_owned(),
+            Self::Absolute => format!("time of day ({})", zone.name()),
         }
     }
 }
@@ -154,7 +155,7 @@ impl ListPane {
     }
 
     /// Takes rows that were decoded.
-    pub(super) fn put(&mut self, rows: Vec<(u64, Row)>, format: TimeFormat, start: Option<Time>) {
+    pub(super) fn put(&mut self, rows: Vec<(u64, Row)>, format: (TimeFormat, &Zone), start: Option<Time>) {
         for (number, row) in rows {
             let widths = &mut self.widths;
             let grow = |column: &mut u16, text: &str, most: u16| {
@@ -229,7 +230,7 @@ impl ListPane {
             return;
         };
         let before = at.checked_sub(1).and_then(|at| self.rows.get(&self.number(at)?)).map(|row| row.time);
-        let time = time_text(options.time, row, before, options.start);
+        let time = time_text((options.time, options.zone), row, before, options.start);
         let is_request = row.side == Side::Request;
         let texts = Texts {
             number: &text,
@@ -273,6 +274,7 @@ pub(super) struct ListOptions<'a> {
     pub(super) look: Look,
     pub(super) has_keys: bool,
     pub(super) time: TimeFormat,
+    pub(super) zone: &'a Zone,
     /// The time of the first packet.
     pub(super) start: Option<Time>,
     pub(super) partner: Option<u64>,
@@ -420,7 +422,7 @@ impl Columns {
     }
 }
 
-fn time_text(format: TimeFormat, row: &Row, before: Option<Time>, start: Option<Time>) -> String {
+fn time_text((format, zone): (TimeFormat, &Zone), row: &Row, before: Option<Time>, start: Option<Time>) -> String {
     let seconds = |nanoseconds: i64| {
         let mut text = String::new();
         crate::output::list::seconds(&mut text, nanoseconds);
@@ -429,7 +431,10 @@ fn time_text(format: TimeFormat, row: &Row, before: Option<Time>, start: Option<
     match format {
         TimeFormat::Relative => seconds(start.map_or(0, |start| row.time.since(start))),
         TimeFormat::Delta => before.map(|before| seconds(row.time.since(before))).unwrap_or_default(),
-        // `2026-11-29T10:00:00.123456789Z`: the time of day to the microsecond.
-        TimeFormat::Absolute => row.time.to_string().get(11..26).unwrap_or_default().to_owned(),
+        TimeFormat::Absolute => {
+            let mut text = String::new();
+            zone.write_time_of_day(&mut text, row.time);
+            text
+        }
     }
 }

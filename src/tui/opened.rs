@@ -6,6 +6,7 @@ use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
 use crate::output::grid::Region;
+use crate::output::zone::Zone;
 use crate::protocol::{Catalog, Side};
 
 /// A message with its tree, on its own.
@@ -50,7 +51,7 @@ impl<'p> Opened<'p> {
             }
         }
         let mut heading = String::new();
-        crate::output::list::heading(&mut heading, message);
+        crate::output::list::heading(&mut heading, message, &Zone::utc());
         Self {
             number: message.index,
             frame: message.frame.to_vec(),

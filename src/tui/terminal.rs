@@ -17,6 +17,7 @@ use super::take::{clipboard_sequence, taker};
 use super::theme::{Depth, Ground, Look};
 use crate::book::Book;
 use crate::dissect::Opening;
+use crate::output::zone::Zone;
 
 /// What the screen needs to know.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Screen<'p> {
     pub coloured: bool,
     /// What the reader has set.
     pub config: Config,
+    /// The zone of times of day.
+    pub zone: Zone,
 }
 
 /// How long the screen waits for what it wants to show at once, before it shows what it has.
@@ -68,6 +71,7 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
             (config.keymap.clone(), look),
         );
         app.configure(config);
+        app.zone = screen.zone.clone();
         let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, &mut app));
         let restored = restore();
         outcome.and(restored).context("the terminal failed")

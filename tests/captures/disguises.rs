@@ -8,7 +8,9 @@ use kafkascope::dissect::Opening;
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::protocol::Catalog;
 
-use crate::disguise::{CONTAINERS, LINKS, TUNNELS, ethernet, fragments, ip_packets, ipv4, pcap};
+use crate::disguise::{
+    Block, CONTAINERS, LINKS, TUNNELS, ethernet, fragments, ip_packets, ipv4, modified_pcap, pcap, pcapng, snoop, vlan,
+};
 use crate::json::Json;
 use crate::support::{lines, own, read};
 
@@ -25,20 +27,43 @@ impl<'p> MessageSink<'p> for Told<'p> {
 
 /// What is exported of a capture, without the numbers of packets, and what became of the packets.
 fn told(catalog: &Catalog, capture: Vec<u8>) -> (Vec<Json>, PacketCounters) {
+    let (messages, counters, damages) = told_merged(catalog, vec![capture], Options::default());
+    assert_eq!(damages, 0);
+    (messages, counters)
+}
+
+/// The same for captures that are read as one, and how often they were damaged.
+fn told_merged(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> (Vec<Json>, PacketCounters, usize) {
     let mut captures = Captures::new();
-    captures.add_stream("-", Cursor::new(capture), Again::No).unwrap();
+    for file in files {
+        captures.add_stream("-", Cursor::new(file), Again::No).unwrap();
+    }
     let sink = Told { writer: NdjsonWriter::new(Opening::new(catalog), true), out: Vec::new() };
-    let mut session = Session::new(catalog, Options::default(), sink);
-    while let Some(packet) = captures.next().unwrap() {
-        session.packet(&packet);
+    let mut session = Session::new(catalog, options, sink);
+    let mut damages = 0;
+    loop {
+        match captures.next() {
+            Ok(Some(packet)) => session.packet(&packet),
+            Ok(None) => break,
+            Err(_) => damages += 1,
+        }
     }
     session.finish();
+    assert_eq!(session.streams().conflicting_overlaps, 0);
     let mut messages = lines(&session.sink().out);
     for message in &mut messages {
         let Json::Object(members) = message else { panic!("{message:?}") };
         members.retain(|(key, _)| key != "packets");
     }
-    (messages, session.packets())
+    (messages, session.packets(), damages)
+}
+
+fn without(messages: &[Json], keys: &[&str]) -> Vec<Json> {
+    let strip = |message: &Json| {
+        let Json::Object(members) = message else { panic!("{message:?}") };
+        Json::Object(members.iter().filter(|(key, _)| !keys.contains(&key.as_str())).cloned().collect())
+    };
+    messages.iter().map(strip).collect()
 }
 
 /// The packets of a capture, and what it tells.
@@ -163,5 +188,151 @@ fn containers_around_everything() {
                 base.assert_same(&catalog, &format!("{inner_name} in {outer_name}"), outer(&inner(&capture)));
             }
         }
+    }
+}
+
+#[test]
+fn formats() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        base.assert_same(&catalog, "snoop", snoop(&base.packets));
+        base.assert_same(&catalog, "modified pcap", modified_pcap(&base.packets));
+        for sections in [1, 2, 7] {
+            for block in [Block::Enhanced, Block::Obsolete] {
+                let what = format!("{block:?} in {sections} sections");
+                base.assert_same(&catalog, &what, pcapng(&base.packets, block, sections, &[]));
+            }
+            // Simple packets have no times.
+            let (messages, counters) = told(&catalog, pcapng(&base.packets, Block::Simple, sections, &[]));
+            let times = ["time", "latencyMs"];
+            assert!(without(&messages, &times) == without(&base.messages, &times), "{sections}");
+            assert_eq!(counters.segments, base.packets.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn damage_between_records() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        let garbage = [0xde, 0xad, 0xbe, 0xef, 0xff];
+        let file = pcapng(&base.packets, Block::Enhanced, 3, &garbage);
+        let (messages, counters, damages) = told_merged(&catalog, vec![file], Options::default());
+        assert!(messages == base.messages);
+        // Twenty places, and all others together.
+        assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
+
+        let whole = base.as_packets(1, &|_, ip| vec![ethernet(ip)]);
+        let mut damaged = Vec::from(&whole[..24]);
+        for (number, (_, ip)) in base.packets.iter().enumerate() {
+            let at = 24 + base.packets[..number].iter().map(|(_, ip)| 16 + 14 + ip.len()).sum::<usize>();
+            damaged.extend(&whole[at..at + 30 + ip.len()]);
+            damaged.extend(&garbage[..number % 2 * garbage.len()]);
+        }
+        let (messages, counters, damages) = told_merged(&catalog, vec![damaged], Options::default());
+        assert!(messages == base.messages);
+        assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
+    }
+}
+
+/// The same a little later.
+fn later(packets: &[([u8; 8], Vec<u8>)], micros: u32) -> Vec<([u8; 8], Vec<u8>)> {
+    let time = |time: &[u8; 8]| {
+        let (words, _) = time.as_chunks::<4>();
+        let sum = u32::from_le_bytes(words[1]) + micros;
+        let seconds = u32::from_le_bytes(words[0]) + sum / 1_000_000;
+        [seconds.to_le_bytes(), (sum % 1_000_000).to_le_bytes()].concat().try_into().unwrap()
+    };
+    packets.iter().map(|(at, ip)| (time(at), ip.clone())).collect()
+}
+
+#[test]
+fn a_message_that_was_captured_twice_is_told_once() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        let plain = base.as_packets(1, &|_, ip| vec![ethernet(ip)]);
+        let tagged = |micros| pcap(1, later(&base.packets, micros).into_iter().map(|(time, ip)| (time, vlan(&ip))));
+        let twice = base.as_packets(1, &|_, ip| vec![ethernet(ip); 2]);
+        let in_and_out = base.as_packets(1, &|_, ip| vec![ethernet(ip), vlan(ip)]);
+        let in_tunnel = base.as_packets(1, &|_, ip| vec![ethernet(&TUNNELS[2].1(ip)), ethernet(ip)]);
+        // As captures on `any` have it: all packets of one interface, or of another a moment later.
+        let any = {
+            let packets: Vec<_> = base.packets.iter().flat_map(|packet| [packet.clone(), packet.clone()]).collect();
+            pcapng(&packets, Block::Enhanced, 1, &[])
+        };
+        for (what, files) in [
+            ("twice", vec![twice]),
+            ("in and out", vec![in_and_out]),
+            ("in a tunnel and out", vec![in_tunnel]),
+            ("any", vec![any]),
+            ("a file with itself", vec![plain.clone(), plain.clone()]),
+            ("a copy 40 us later", vec![plain.clone(), tagged(40)]),
+            ("a copy 3 ms later, named first", vec![tagged(3000), plain.clone()]),
+            ("a copy 150 ms later", vec![plain.clone(), tagged(150_000)]),
+        ] {
+            let (messages, counters, _) = told_merged(&catalog, files, Options::default());
+            assert_eq!(messages.len(), base.messages.len(), "{what}");
+            // Times and latencies too, so they are those of the first copies.
+            assert!(messages == base.messages, "{what}");
+            assert_eq!(counters.segments, 2 * base.packets.len() as u64, "{what}");
+        }
+    }
+}
+
+#[test]
+fn checksums_are_looked_at_only_when_that_is_asked_for() {
+    let catalog = Catalog::builtin();
+    let options = || Options { check_checksums: true, ..Options::default() };
+    for base in Base::all(&catalog) {
+        // The internet checksum of RFC 1071.
+        fn checksum<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> [u8; 2] {
+            let bytes = parts.into_iter().collect::<Vec<_>>().concat();
+            let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)));
+            let mut sum: u32 = words.sum();
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            (!(sum as u16)).to_be_bytes()
+        }
+        let right = |ip: &[u8]| {
+            let mut ip = ip.to_vec();
+            let (header, addresses) = if ip[0] >> 4 == 4 { (usize::from(ip[0] & 15) * 4, 12..20) } else { (40, 8..40) };
+            let length = ((ip.len() - header) as u32).to_be_bytes();
+            ip[header + 16..header + 18].fill(0);
+            let sum = checksum([&ip[addresses], &length, &[0, 6][..], &ip[header..]]);
+            ip[header + 16..header + 18].copy_from_slice(&sum);
+            if header < 40 {
+                ip[10..12].fill(0);
+                let sum = checksum([&ip[..header]]);
+                ip[10..12].copy_from_slice(&sum);
+            }
+            ip
+        };
+        let all = base.as_packets(101, &|_, ip| vec![right(ip)]);
+        let (messages, counters, _) = told_merged(&catalog, vec![all], options());
+        assert!(messages == base.messages);
+        assert_eq!((counters.segments, counters.wrong_checksums), (base.packets.len() as u64, 0));
+
+        // A wrong copy comes before each right one: in its data, in its checksum, in the header of IPv4.
+        let with_wrong = |number: u32, ip: &[u8]| {
+            let right = right(ip);
+            let mut wrong = right.clone();
+            let last = wrong.len() - 1;
+            let header = if ip[0] >> 4 == 4 { usize::from(ip[0] & 15) * 4 } else { 40 };
+            match number % 3 {
+                0 => wrong[last] ^= 0x40,
+                1 => wrong[header + 17] ^= 1,
+                _ if header < 40 => wrong[8] ^= 1,
+                _ => wrong[header + 16] = !wrong[header + 16],
+            }
+            vec![wrong, right]
+        };
+        let mixed = base.as_packets(101, &with_wrong);
+        let (messages, counters, _) = told_merged(&catalog, vec![mixed.clone()], options());
+        assert!(messages == base.messages);
+        let count = base.packets.len() as u64;
+        assert_eq!((counters.segments, counters.wrong_checksums), (count, count));
+        let (_, counters, _) = told_merged(&catalog, vec![mixed], Options::default());
+        assert_eq!((counters.segments, counters.wrong_checksums), (2 * count, 0));
     }
 }

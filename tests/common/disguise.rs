@@ -32,6 +32,92 @@ pub(crate) fn pcap(link: u32, packets: impl IntoIterator<Item = ([u8; 8], Vec<u8
     file
 }
 
+/// A packet with the eight bytes of its time, as [`ip_packets`] gives them.
+type Timed = ([u8; 8], Vec<u8>);
+
+fn seconds_and_micros(time: [u8; 8]) -> [u32; 2] {
+    let (words, _) = time.as_chunks::<4>();
+    [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])]
+}
+
+/// A snoop file (RFC 1761) of Ethernet.
+pub(crate) fn snoop(packets: &[Timed]) -> Vec<u8> {
+    let mut file = [&b"snoop\0\0\0"[..], &[0, 0, 0, 2, 0, 0, 0, 4]].concat();
+    for (time, ip) in packets {
+        let frame = ethernet(ip);
+        let padded = frame.len().next_multiple_of(4);
+        let [seconds, micros] = seconds_and_micros(*time);
+        for word in [frame.len() as u32, frame.len() as u32, 24 + padded as u32, 0, seconds, micros] {
+            file.extend(word.to_be_bytes());
+        }
+        file.extend(&frame);
+        file.resize(file.len() + padded - frame.len(), 0);
+    }
+    file
+}
+
+/// The pcap format with eight more bytes a record: interface, protocol, kind of packet.
+pub(crate) fn modified_pcap(packets: &[Timed]) -> Vec<u8> {
+    let mut file = vec![0x34, 0xcd, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+    for (time, ip) in packets {
+        let frame = ethernet(ip);
+        let length = (frame.len() as u32).to_le_bytes();
+        file.extend([&time[..], &length, &length, &[2, 0, 0, 0, 8, 0, 0, 0], &frame].concat());
+    }
+    file
+}
+
+/// A kind of pcapng block that holds a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    Enhanced,
+    Obsolete,
+    Simple,
+}
+
+/// A pcapng file of raw IP in as many sections as are asked for, by turns in either byte order; the packets of a section are
+/// from two interfaces by turns, each with a clock of its own. Between all blocks stand `between`.
+pub(crate) fn pcapng(packets: &[Timed], block: Block, sections: usize, between: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for (number, packets) in packets.chunks(packets.len().div_ceil(sections)).enumerate() {
+        let is_big = number % 2 == 1;
+        let word = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let half = |value: u16| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let put = |file: &mut Vec<u8>, kind: u32, body: &[u8]| {
+            let padding = vec![0; body.len().next_multiple_of(4) - body.len()];
+            let length = word((12 + body.len() + padding.len()) as u32);
+            file.extend([&word(kind)[..], &length, body, &padding, &length].concat());
+        };
+        put(&mut file, 0x0a0d_0d0a, &[&word(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8]].concat());
+        // Microseconds; and 2^-40 s, counted from the first packet.
+        put(&mut file, 1, &[&half(101)[..], &[0; 2], &word(0)].concat());
+        let start = packets.first().map_or(0, |(time, _)| u64::from(seconds_and_micros(*time)[0]));
+        let offset = if is_big { start.to_be_bytes() } else { start.to_le_bytes() };
+        let clock = [&half(9)[..], &half(1), &[0xa8, 0, 0, 0], &half(14), &half(8), &offset, &[0; 4]].concat();
+        put(&mut file, 1, &[&half(101)[..], &[0; 2], &word(0), &clock].concat());
+        for (place, (time, ip)) in packets.iter().enumerate() {
+            file.extend(between);
+            let [seconds, micros] = seconds_and_micros(*time).map(u64::from);
+            let interface = if block == Block::Simple { 0 } else { place % 2 };
+            let ticks = match interface {
+                0 => seconds * 1_000_000 + micros,
+                // The next tick: a nanosecond has a thousand of them.
+                _ => ((seconds - start) << 40) + (micros << 40) / 1_000_000 + 1,
+            };
+            let length = word(ip.len() as u32);
+            let words = [word((ticks >> 32) as u32), word(ticks as u32), length, length].concat();
+            match block {
+                Block::Enhanced => put(&mut file, 6, &[&word(interface as u32)[..], &words, ip].concat()),
+                Block::Obsolete => {
+                    put(&mut file, 2, &[&half(interface as u16)[..], &half(0xffff), &words, ip].concat());
+                }
+                Block::Simple => put(&mut file, 3, &[&length[..], ip].concat()),
+            }
+        }
+    }
+    file
+}
+
 fn ether_type(ip: &[u8]) -> [u8; 2] {
     if ip[0] >> 4 == 4 { [0x08, 0x00] } else { [0x86, 0xdd] }
 }
@@ -69,6 +155,10 @@ pub(crate) const LINKS: [(&str, Link); 18] = [
 
 pub(crate) fn ethernet(ip: &[u8]) -> Vec<u8> {
     tagged(&[], ether_type(ip), ip)
+}
+
+pub(crate) fn vlan(ip: &[u8]) -> Vec<u8> {
+    tagged(&[[0x81, 0x00]], ether_type(ip), ip)
 }
 
 fn tagged(tags: &[[u8; 2]], ether_type: [u8; 2], payload: &[u8]) -> Vec<u8> {

@@ -82,9 +82,39 @@ fn containers_are_opened_also_of_several_pieces_and_one_in_another() {
             assert!(is_named, "{error}");
         }
     }
-    // What parallel compressors put in front.
-    let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 9, 9, 9, 9][..], &packed(Container::Zstd, &plain)].concat();
-    assert!(read(skipped, Again::No).unwrap().0 == expected);
+    // What parallel compressors put in front, and what anyone may put between and behind.
+    for container in [Container::Zstd, Container::Lz4] {
+        let skipped: [&[u8]; 3] = [
+            &[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 9, 9, 9, 9],
+            &[0x5f, 0x2a, 0x4d, 0x18, 0, 0, 0, 0],
+            &[0x57, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 1],
+        ];
+        let pieces =
+            [skipped[0], &packed(container, first), skipped[1], skipped[2], &packed(container, second), skipped[0]];
+        let (packets, error) = read(pieces.concat(), Again::No).unwrap();
+        assert!(error.is_none(), "{container:?}: {error:?}");
+        assert!(packets == expected, "{container:?}");
+        let cut = pieces.concat();
+        let error = read(cut[..cut.len() - 2].to_vec(), Again::No).unwrap().1.unwrap();
+        assert!(error.to_string().contains("data is cut short"), "{container:?}: {error}");
+    }
+}
+
+#[test]
+fn damaged_gzip_gives_nearly_all_that_is_before() {
+    let plain = pcap(2000);
+    let expected = read(plain.clone(), Again::No).unwrap().0;
+    // Bytes that do not pack are stored in blocks, so it is known where they lie; a block of type 3 is none (RFC 1951).
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    encoder.write_all(&plain[..100_000]).unwrap();
+    encoder.flush().unwrap();
+    let mut bytes = encoder.get_ref().clone();
+    bytes.extend([0x07; 64]);
+    let (packets, error) = read(bytes, Again::No).unwrap();
+    assert!(error.unwrap().to_string().contains("the gzip data is damaged"));
+    assert!(packets[..] == expected[..packets.len()]);
+    let whole = (100_000 - 24) / 116;
+    assert!(packets.len() >= whole - AT_ONCE.div_ceil(116), "{} of {whole}", packets.len());
 }
 
 #[test]

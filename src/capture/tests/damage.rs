@@ -1,0 +1,275 @@
+//! Files that are damaged in the middle: what is told is right, and reading goes on.
+
+use super::*;
+
+/// A file, and the bytes of a record that are in front of its packet and behind it.
+struct File {
+    bytes: Vec<u8>,
+    around: (usize, usize),
+}
+
+/// Files of each format with the same packets, of random bytes, zeros, text, and small numbers.
+fn files() -> Vec<(&'static str, File)> {
+    let mut random = fastrand::Rng::with_seed(11);
+    let packets: Vec<(u32, u32, Vec<u8>)> = (0..40_u32)
+        .map(|number| {
+            let length = random.usize(40..260) / 4 * 4;
+            let data: Vec<u8> = match number % 4 {
+                0 => (0..length).map(|_| random.u8(..)).collect(),
+                1 => vec![0; length],
+                2 => b"all work and no play ".iter().copied().cycle().take(length).collect(),
+                _ => (0..length).map(|at| u8::from(at % 4 == 3)).collect(),
+            };
+            (1_700_000_000 + number / 3, number * 1000, data)
+        })
+        .collect();
+    let mut files = Vec::new();
+    for (name, big, magic) in
+        [("pcap", false, 0xa1b2_c3d4), ("big-endian pcap", true, 0xa1b2_3c4d), ("modified pcap", false, 0xa1b2_cd34)]
+    {
+        let mut file = PcapFile::new(big, magic, 65535, 1);
+        let is_modified = magic == 0xa1b2_cd34;
+        for (seconds, fraction, data) in &packets {
+            for word in [*seconds, *fraction, data.len() as u32, data.len() as u32] {
+                file.u32(word);
+            }
+            file.bytes.extend(if is_modified { &[2, 0, 0, 0, 8, 0, 0, 0][..] } else { &[] });
+            file.bytes.extend(data);
+        }
+        files.push((name, File { bytes: file.bytes, around: (if is_modified { 24 } else { 16 }, 0) }));
+    }
+    let mut snoop = formats::SnoopFile::new(4);
+    for (seconds, fraction, data) in &packets {
+        snoop.record(*seconds, *fraction, data, data.len() as u32, 0);
+    }
+    files.push(("snoop", File { bytes: snoop.bytes, around: (24, 0) }));
+    for big in [false, true] {
+        let mut file = PcapNgFile::new();
+        file.section(big).interface(1, 0, &[]);
+        for (seconds, fraction, data) in &packets {
+            file.enhanced(0, u64::from(*seconds) * 1_000_000 + u64::from(*fraction), data, &[]);
+        }
+        files.push(("pcapng", File { bytes: file.bytes, around: (28, 4) }));
+    }
+    files
+}
+
+/// Time, data and place of a packet.
+type Told = (i64, Vec<u8>, usize);
+
+/// All packets, which lie where they say that they do, and all errors.
+fn told(bytes: &[u8]) -> (Vec<Told>, Vec<CaptureError>) {
+    let mut reader = CaptureReader::new(bytes).unwrap();
+    let (mut packets, mut errors) = (Vec::new(), Vec::new());
+    loop {
+        match reader.next() {
+            Ok(Some(packet)) => {
+                let place = packet.place.offset as usize;
+                assert_eq!(&bytes[place..place + packet.data.len()], packet.data);
+                packets.push((packet.time.nanoseconds(), packet.data.to_vec(), place));
+            }
+            Ok(None) => return (packets, errors),
+            Err(error) => errors.push(error),
+        }
+    }
+}
+
+/// One way to damage a file.
+#[derive(Clone, Debug)]
+enum Edit {
+    Flip(u8),
+    Cut(usize),
+    Insert(Vec<u8>),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    prop_oneof![
+        (1..=255_u8).prop_map(Edit::Flip),
+        (0..8_u8).prop_map(|bit| Edit::Flip(1 << bit)),
+        (1..80_usize).prop_map(Edit::Cut),
+        prop::collection::vec(any::<u8>(), 1..80).prop_map(Edit::Insert),
+        (1..80_usize).prop_map(|length| Edit::Insert(vec![0; length])),
+        (1..80_usize, 0..4_usize)
+            .prop_map(|(length, at)| Edit::Insert([0, 0, 0, 1].repeat(30)[at..at + length].to_vec())),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 3000,
+        failure_persistence: None,
+        // The same cases always: some bytes of the thousand million that can be inserted are a record.
+        rng_seed: proptest::test_runner::RngSeed::Fixed(2026),
+        ..ProptestConfig::default()
+    })]
+    #[test]
+    fn what_is_told_of_a_damaged_file_is_in_it(
+        which in 0..6_usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), edit()), 1..4),
+    ) {
+        let (name, file) = files().swap_remove(which);
+        let whole = told(&file.bytes);
+        prop_assert_eq!((whole.0.len(), whole.1.len()), (40, 0));
+        // The first record is left alone: it says which times are to be expected.
+        let head = whole.0[1].2 - file.around.0;
+        // The bytes, each with the place that it had.
+        let mut bytes: Vec<(u8, Option<usize>)> = file.bytes.iter().copied().zip((0..).map(Some)).collect();
+        for (at, edit) in &edits {
+            let at = head + at.index(bytes.len() - head);
+            match edit {
+                Edit::Flip(bits) => bytes[at] = (bytes[at].0 ^ bits, None),
+                Edit::Cut(length) => drop(bytes.drain(at..(at + length).min(bytes.len()))),
+                Edit::Insert(new) => drop(bytes.splice(at..at, new.iter().map(|byte| (*byte, None)))),
+            }
+        }
+        let is_whole = |start: usize, end: usize| {
+            bytes.get(start..end).is_some_and(|bytes| {
+                bytes.iter().all(|(_, from)| from.is_some())
+                    && bytes.windows(2).all(|pair| pair[1].1 == pair[0].1.map(|place| place + 1))
+            })
+        };
+        let damaged: Vec<u8> = bytes.iter().map(|(byte, _)| *byte).collect();
+        let (packets, errors) = told(&damaged);
+        let (before, behind) = file.around;
+        let (mut right, mut touched) = (0, 0);
+        for (time, data, place) in &packets {
+            if is_whole(place - before, place + data.len() + behind) {
+                let from = bytes[*place].1.unwrap();
+                prop_assert!(whole.0.contains(&(*time, data.clone(), from)), "{name}: a packet of {} bytes at {place}", data.len());
+                right += 1;
+            } else {
+                touched += 1;
+            }
+        }
+        // What overlaps damage is a record that is damaged itself: where something was inserted, one on either side.
+        prop_assert!(touched <= 2 * edits.len(), "{name}: {touched} of {edits:?}");
+        // And nearly all that is whole is told.
+        let place_now = |place: usize| bytes.iter().position(|(_, from)| *from == Some(place));
+        let there = whole.0.iter().filter(|(_, data, place)| {
+            place_now(place - before).is_some_and(|now| is_whole(now, now + before + data.len() + behind))
+        });
+        let lost = there.count() - right;
+        // Damage can look like the description of an interface; then packets are left out, as they should be.
+        let is_uncertain = errors.iter().any(|error| error.to_string().contains("which is not described"));
+        prop_assert!(is_uncertain || lost <= 2 * edits.len(), "{name}: {lost} lost, {edits:?}, {errors:?}");
+    }
+}
+
+#[test]
+fn a_damaged_record_is_skipped_and_said() {
+    for (name, file) in files() {
+        let (whole, _) = told(&file.bytes);
+        // The fourth packet's length; in pcapng, the length in front of its block.
+        let at = match name {
+            "pcap" | "modified pcap" | "big-endian pcap" => whole[3].2 - file.around.0 + 8,
+            "snoop" => whole[3].2 - 20,
+            _ => whole[3].2 - 24,
+        };
+        let mut bytes = file.bytes.clone();
+        bytes[at..at + 4].fill(0xcc);
+        let (packets, errors) = told(&bytes);
+        assert_eq!(packets.len(), 39, "{name}");
+        assert!(packets.iter().all(|packet| whole.contains(packet)), "{name}");
+        let [error] = &errors[..] else { panic!("{name}: {errors:?}") };
+        let length = file.around.0 + whole[3].1.len() + file.around.1;
+        let start = whole[3].2 - file.around.0;
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("damaged at byte {start}: ")), "{name}: {text}");
+        assert!(text.ends_with(&format!("; {length} bytes skipped")), "{name}: {text}");
+    }
+}
+
+#[test]
+fn many_damaged_places_are_summed_up() {
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(1, 0, &[]);
+    for number in 0..100 {
+        file.enhanced(number % 2 * 7, number.into(), b"data", &[]);
+    }
+    let (packets, errors) = read_on(&file.bytes[..]);
+    assert_eq!((packets.len(), errors.len()), (50, 21));
+    assert_eq!(errors[20].to_string(), "damaged at 30 more places; 1080 bytes skipped");
+}
+
+#[test]
+fn zeros_behind_the_last_record_are_no_packets() {
+    for (name, file) in files() {
+        let bytes = [&file.bytes[..], &[0; 4096]].concat();
+        let (packets, errors) = told(&bytes);
+        assert_eq!((packets.len(), errors.len()), (40, 1), "{name}");
+        assert!(errors[0].to_string().ends_with("; 4096 bytes skipped"), "{name}: {}", errors[0]);
+    }
+}
+
+#[test]
+fn clocks_that_jump_and_odd_lengths_are_no_damage() {
+    // Each packet years from the one before, fractions of nanoseconds in a file of microseconds, original lengths of 0.
+    let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+    for (seconds, fraction, original) in [
+        (1_700_000_000, 5, 60),
+        (1_000_000_003, 6, 60),
+        (1_000_000_003, 7, 60),
+        (1_200_000_000, 8, 60),
+        (1_700_000_100, 9, 60),
+    ] {
+        file.record(seconds, fraction, b"some data", original);
+    }
+    // A clock that was never set.
+    for second in 0..9 {
+        file.record(60 + second, 0, b"some data", 60);
+    }
+    for _ in 0..5 {
+        file.record(1_700_000_101, 123_456_789, b"some data", 0);
+    }
+    let (packets, error) = read_all(&file.bytes[..]);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(packets.len(), 19);
+}
+
+#[test]
+fn where_a_description_may_be_lost_packets_are_left_out() {
+    let build = |damage: &dyn Fn(&mut PcapNgFile)| {
+        let mut file = PcapNgFile::new();
+        file.section(false).interface(1, 0, &[]).enhanced(0, 1, b"one", &[]);
+        damage(&mut file);
+        file.interface(101, 0, &[(9, &[9])]).enhanced(0, 2, b"two", &[]).enhanced(1, 3, b"three", &[]);
+        file.section(true).interface(101, 0, &[(9, &[9])]).enhanced(0, 4, b"four", &[]);
+        let (packets, errors) = read_on(&file.bytes[..]);
+        let texts: Vec<String> = packets.into_iter().map(|packet| String::from_utf8(packet.4).unwrap()).collect();
+        (texts, errors)
+    };
+    let (packets, errors) = build(&|_| {});
+    assert_eq!((packets, errors.len()), (["one", "two", "three", "four"].map(String::from).to_vec(), 0));
+    // Bytes that are no block may have been a description, or the head of a section: the next description has no number.
+    let (packets, errors) = build(&|file| file.bytes.extend([0xee; 40]));
+    assert_eq!(packets, ["one", "four"]);
+    assert_eq!(errors.len(), 3, "{errors:?}");
+    // A packet that claims too much is skipped by the length of its block, so nothing else can be lost with it.
+    let (packets, errors) = build(&|file| {
+        file.enhanced(0, 9, b"more", &[]);
+        let end = file.bytes.len();
+        file.bytes[end - 16] = 99;
+    });
+    assert_eq!(packets, ["one", "two", "three", "four"]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+}
+
+#[test]
+fn damage_everywhere_costs_no_more_than_its_length() {
+    // Every twelve bytes claim to be a block of 256 kB: a reader that looked at all of it again for each would not end.
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(1, 0, &[]);
+    let length = 262_144_u32.to_le_bytes();
+    for _ in 0..200_000 {
+        file.bytes.extend([&6_u32.to_le_bytes()[..], &length, &[0; 4]].concat());
+    }
+    let (packets, errors) = read_on(&file.bytes[..]);
+    assert!(packets.is_empty());
+    assert_eq!(errors.len(), 1);
+    let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+    for _ in 0..200_000 {
+        file.record(0x7000_0000, 2_000_000, &[], 1);
+    }
+    file.bytes.extend([0xff; 100]);
+    let _ = read_on(&file.bytes[..]);
+}
