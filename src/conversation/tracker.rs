@@ -456,8 +456,8 @@ impl Undecided {
         };
         side.pieces.iter().take(MAX_RESPONSES).any(|piece| {
             let bytes = side.bytes.get((piece.start - side.start) as usize..).unwrap_or_default();
-            let Some(size) = frame_size(bytes).filter(|size| (4..=MAX_RESPONSE).contains(size)) else { return false };
-            let Some(frame) = bytes.get(..size as usize + 4) else { return false };
+            let length = frame_size(bytes).filter(|length| (4..=MAX_RESPONSE).contains(length));
+            let Some(frame) = length.and_then(|length| bytes.get(..length as usize + 4)) else { return false };
             let is_certain = is_broker || frame.len() >= LONG_RESPONSE;
             is_certain && {
                 let fits = responses_that_fit(shared.catalog, frame, true, 2);

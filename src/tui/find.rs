@@ -67,17 +67,14 @@ impl App<'_, '_> {
                 return;
             }
         }
-        match self.next(number, step, |entry| entry.faulty) {
-            Some(other) => {
-                self.goal = Some((other, Goal::Fault(step)));
-                self.jump(other);
-            }
-            None => {
-                let where_to = if step == Step::Forward { "behind this one" } else { "before this one" };
-                let among = if self.filter.is_some() { " in the filter" } else { "" };
-                self.tell(format!("no fault {where_to}{among}"));
-            }
+        if let Some(other) = self.next(number, step, |entry| entry.faulty) {
+            self.goal = Some((other, Goal::Fault(step)));
+            self.jump(other);
+            return;
         }
+        let side = if step == Step::Forward { "behind this one" } else { "before this one" };
+        let among = if self.filter.is_some() { " in the filter" } else { "" };
+        self.tell(format!("no fault {side}{among}"));
     }
 
     /// The next message that is listed and wanted.
@@ -203,5 +200,5 @@ impl App<'_, '_> {
 /// Whether a search that began at a node of a message has come to one around the end.
 fn is_around((from, node, forward): (u64, Option<u32>, bool), found: (u64, u32)) -> bool {
     let from = (from, node.unwrap_or(if forward { 0 } else { u32::MAX }));
-    if forward { found < from || (found == from && node.is_some()) } else { found > from || found == from }
+    if forward { found < from || (found == from && node.is_some()) } else { found >= from }
 }

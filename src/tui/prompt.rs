@@ -138,7 +138,9 @@ mod tests {
     fn an_old_filter_goes_with_the_first_letter_or_is_edited() {
         let after = |keys: &[&str]| {
             let mut prompt = Prompt::new(Question::Filter, "fetch");
-            keys.iter().for_each(|key| assert_eq!(prompt.press(Key::parse(key).unwrap()), Typed::Goes));
+            for key in keys {
+                assert_eq!(prompt.press(Key::parse(key).unwrap()), Typed::Goes);
+            }
             prompt.parts().0.to_owned()
         };
         assert_eq!(after(&["x", "y"]), "xy");
