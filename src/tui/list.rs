@@ -253,9 +253,9 @@ impl ListPane {
         columns.write(&mut pen, &texts, &inks, Style::new());
         let mut is_first = true;
         let pieces = [
-            (&row.comment, look.heading(), "# "),
             (&row.notes, look.odd(), "! "),
             (&row.errors, look.error(), ""),
+            (&row.comment, look.heading(), "# "),
             (&row.summary, Style::new(), ""),
         ];
         for (piece, style, sign) in pieces.into_iter().filter(|(piece, ..)| !piece.is_empty()) {

@@ -223,13 +223,13 @@ fn damage_between_records() {
         assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
 
         let whole = base.as_packets(1, &|_, ip| vec![ethernet(ip)]);
-        let mut damaged = Vec::from(&whole[..24]);
+        let mut broken = Vec::from(&whole[..24]);
         for (number, (_, ip)) in base.packets.iter().enumerate() {
             let at = 24 + base.packets[..number].iter().map(|(_, ip)| 16 + 14 + ip.len()).sum::<usize>();
-            damaged.extend(&whole[at..at + 30 + ip.len()]);
-            damaged.extend(&garbage[..number % 2 * garbage.len()]);
+            broken.extend(&whole[at..at + 30 + ip.len()]);
+            broken.extend(&garbage[..number % 2 * garbage.len()]);
         }
-        let (messages, counters, damages) = told_merged(&catalog, vec![damaged], Options::default());
+        let (messages, counters, damages) = told_merged(&catalog, vec![broken], Options::default());
         assert!(messages == base.messages);
         assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
     }
