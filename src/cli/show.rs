@@ -13,7 +13,7 @@ use crate::output::tree_text::{TreeOptions, write_tree_by_line};
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
-    let decoders = super::decoders(&show.input.decode)?;
+    let decoders = super::decoders(&show.input.messages.decode)?;
     let printer = TreePrinter {
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,

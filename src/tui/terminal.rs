@@ -29,6 +29,8 @@ pub struct Screen<'p> {
     pub show_secrets: bool,
     /// Whether colours may be used.
     pub coloured: bool,
+    /// Whether the newest message is followed from the beginning.
+    pub follow: bool,
     /// What the reader has set.
     pub config: Config,
 }
@@ -68,6 +70,7 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
             (config.keymap.clone(), look),
         );
         app.configure(config);
+        app.follow = screen.follow;
         let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, &mut app));
         let restored = restore();
         outcome.and(restored).context("the terminal failed")
