@@ -152,7 +152,9 @@ impl Live {
             let reader = thread::spawn(move || reading.read_notes(stderr));
             lock(&capturing.notes).reader = Some(reader);
         }
-        let Some(mut stdout) = stdout else { return Err(LiveError::cannot_run(tool, &io::ErrorKind::BrokenPipe.into())) };
+        let Some(mut stdout) = stdout else {
+            return Err(LiveError::cannot_run(tool, &io::ErrorKind::BrokenPipe.into()));
+        };
         // The header comes when the interface is open.
         let mut first = vec![0; 1 << 16];
         let count = loop {
@@ -264,7 +266,9 @@ impl Capturing {
     /// Tells the program to end.
     fn stop(&self) {
         let mut child = lock(&self.child);
-        self.stopped.store(true, Ordering::Relaxed);
+        if self.stopped.swap(true, Ordering::Relaxed) {
+            return;
+        }
         // One that has ended is not there any more, and its number may be another's.
         if matches!(child.try_wait(), Ok(None)) {
             terminate(&mut child);

@@ -76,11 +76,7 @@ fn stdout() -> io::Result<Stdout> {
 
 fn signals() -> &'static [i32] {
     #[cfg(unix)]
-    return &[
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGHUP,
-    ];
+    return &[signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP];
     #[cfg(not(unix))]
     return &[signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
 }
@@ -189,7 +185,8 @@ impl Feed {
     fn run(&mut self, mut capture: Capture<Active>, options: &Options, stop: &AtomicBool) -> Result<(), Error> {
         let end = options.duration.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let mut next_statistics = Instant::now() + STATISTICS_EVERY;
-        let left = |feed: &Self| options.packets.map_or(BATCH, |packets| packets.saturating_sub(feed.packets).min(BATCH));
+        let left =
+            |feed: &Self| options.packets.map_or(BATCH, |packets| packets.saturating_sub(feed.packets).min(BATCH));
         let outcome = loop {
             let now = Instant::now();
             if left(self) == 0 || self.failed.is_some() {
@@ -221,7 +218,11 @@ impl Feed {
     fn take(&mut self, capture: &mut Capture<Active>, most: u64) -> Result<usize, Error> {
         let taken = capture.dispatch(usize::try_from(most).ok(), |packet| {
             let header = packet.header;
-            #[allow(clippy::useless_conversion, clippy::allow_attributes, reason = "their types differ between systems")]
+            #[allow(
+                clippy::useless_conversion,
+                clippy::allow_attributes,
+                reason = "their types differ between systems"
+            )]
             let (seconds, fraction) = (i64::from(header.ts.tv_sec), i64::from(header.ts.tv_usec));
             let unit = if RESOLUTION == Resolution::Nanoseconds { 1 } else { 1000 };
             let time = Time::from_nanoseconds(seconds.saturating_mul(Time::SECOND).saturating_add(fraction * unit));
@@ -268,11 +269,10 @@ impl Feed {
 
         // A signal that comes just before is seen this much later.
         const LONGEST: Duration = Duration::from_millis(200);
-        let timeout = PollTimeout::try_from(longest.clamp(Duration::from_millis(1), LONGEST)).unwrap_or(PollTimeout::ZERO);
-        let mut waited = [
-            PollFd::new(capture.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.stdout.as_fd(), PollFlags::empty()),
-        ];
+        let timeout =
+            PollTimeout::try_from(longest.clamp(Duration::from_millis(1), LONGEST)).unwrap_or(PollTimeout::ZERO);
+        let mut waited =
+            [PollFd::new(capture.as_fd(), PollFlags::POLLIN), PollFd::new(self.stdout.as_fd(), PollFlags::empty())];
         // What it fails with (a signal) is seen by who calls.
         let _ = poll(&mut waited, timeout);
         let [_, stdout] = waited;

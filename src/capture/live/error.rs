@@ -60,7 +60,9 @@ impl LiveError {
         let what = interface.map_or("list interfaces".to_owned(), |interface| format!("capture on {interface}"));
         let is_refused = is_code(EXIT_NOT_PERMITTED) || (!tool.is_own() && lower.contains("permi"));
         match interface {
-            Some(interface) if is_refused => Self::NotPermitted { interface: interface.to_owned(), remedy: remedy(tool) },
+            Some(interface) if is_refused => {
+                Self::NotPermitted { interface: interface.to_owned(), remedy: remedy(tool) }
+            }
             _ if tool.is_own() => Self::Failed { what, says },
             _ => Self::Failed { what, says: format!("{}: {says}", tool.name()) },
         }
@@ -96,18 +98,28 @@ fn quoted(path: &str) -> String {
     if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The last thing that a program said.
+/// What a program said last that is no matter of course.
 pub(super) fn last_words(notes: &[String]) -> String {
-    let is_news = |note: &&String| !is_usual(note);
-    let last = notes.iter().rev().find(is_news).or(notes.last());
-    last.map_or_else(|| "the capturing program ended".to_owned(), |note| plain(note))
+    // What fails is told first, and then what to do about it.
+    let first = notes.iter().find(|note| !is_usual(note)).or(notes.last());
+    first.map_or_else(|| "the capturing program ended".to_owned(), |note| plain(note))
 }
 
-/// Whether tcpdump or dumpcap say it whatever happens.
+/// Whether tcpdump or dumpcap say it whatever happens, or say it and go on.
 fn is_usual(note: &str) -> bool {
-    let usual = ["listening on ", "Capturing on ", "File: ", "Packets captured: ", "Packets received/dropped "];
-    let counted = ["packets captured", "packets received by filter", "packets dropped by "];
-    usual.iter().any(|start| note.starts_with(start)) || counted.iter().any(|end| note.contains(end))
+    let parts = [
+        "listening on ",
+        "Capturing on ",
+        "File: ",
+        "Packets captured: ",
+        "Packets received/dropped ",
+        "packets captured",
+        "packets received by filter",
+        "packets dropped by ",
+        "WARNING",
+        "Warning",
+    ];
+    parts.iter().any(|part| note.contains(part))
 }
 
 /// Without the name of the program in front, which is said anyway.
