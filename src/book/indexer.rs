@@ -78,7 +78,7 @@ impl<'b, 'p> Indexer<'b, 'p> {
         let topics = self.new_topics(finished);
         let (packets, streams, conversation) =
             (self.session.packets(), *self.session.streams(), self.session.counters());
-        let bytes = self.captures.offset();
+        let (bytes, drops) = (self.captures.offset(), self.captures.drops());
         let writer = self.session.sink();
         writer.publish();
         let mut state = writer.book.state_mut();
@@ -87,7 +87,7 @@ impl<'b, 'p> Indexer<'b, 'p> {
         }
         let status = &mut state.status;
         (status.packets, status.streams, status.conversation) = (packets, streams, conversation);
-        (status.bytes, status.finished) = (bytes, finished);
+        (status.bytes, status.drops, status.finished) = (bytes, drops, finished);
     }
 
     /// The names of topics, if the book is to have them anew. They are copied, so not for every single one of many.

@@ -157,6 +157,8 @@ pub struct Status {
     pub bytes: u64,
     /// Bytes of the capture; None while more may come than is known.
     pub total: Option<u64>,
+    /// Packets that were dropped while they were captured, as far as the capture has said so far.
+    pub drops: u64,
     /// The time of the first packet.
     pub first: Option<Time>,
     /// Connections in TLS without keys.

@@ -22,6 +22,10 @@ impl ByteOrder {
         }
     }
 
+    pub(super) fn u64(self, bytes: [u8; 8]) -> u64 {
+        self.i64(bytes).cast_unsigned()
+    }
+
     pub(super) fn i64(self, bytes: [u8; 8]) -> i64 {
         match self {
             Self::Little => i64::from_le_bytes(bytes),

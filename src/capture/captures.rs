@@ -215,6 +215,12 @@ impl Captures {
         self.inputs.iter().all(|input| !matches!(input.next, Next::Unknown) || input.reader.is_ready())
     }
 
+    /// Packets that were dropped while they were captured, as far as the captures have said so far; see
+    /// [`CaptureReader::drops`].
+    pub fn drops(&self) -> u64 {
+        self.inputs.iter().map(|input| input.reader.drops()).fold(0, u64::saturating_add)
+    }
+
     /// Bytes of the captures that have been dealt with; of packed ones, of what was in them.
     pub fn offset(&self) -> u64 {
         self.inputs.iter().map(|input| input.reader.offset()).sum()

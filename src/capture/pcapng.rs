@@ -14,6 +14,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Type and length of a block.
@@ -35,6 +36,8 @@ pub(super) struct PcapNg {
     interfaces: Vec<Interface>,
     /// How many interfaces the sections before had.
     interfaces_before: u32,
+    /// Packets that the interfaces of the sections before dropped.
+    drops_before: u64,
     last_time: Time,
 }
 
@@ -43,6 +46,8 @@ struct Interface {
     link: LinkType,
     snap_length: u32,
     clock: Clock,
+    /// Packets dropped since the capture began, as its last statistics say.
+    drops: u64,
 }
 
 /// How an interface counts time.
@@ -70,8 +75,13 @@ impl PcapNg {
         if start.len() < needed {
             return Err(CaptureError::FileHeaderCut { length: start.len() as u64, needed: needed as u64 });
         }
-        let mut pcapng =
-            Self { order: ByteOrder::Little, interfaces: Vec::new(), interfaces_before: 0, last_time: Time::default() };
+        let mut pcapng = Self {
+            order: ByteOrder::Little,
+            interfaces: Vec::new(),
+            interfaces_before: 0,
+            drops_before: 0,
+            last_time: Time::default(),
+        };
         let block = pcapng.block_header(window, 1)?.ok_or(CaptureError::Empty)?;
         pcapng.pass_over(window, &block, 1)?;
         Ok(Some(pcapng))
@@ -102,10 +112,21 @@ impl PcapNg {
                     self.describe_interface(&block, body)?;
                     window.consume(block.length as usize);
                 }
+                INTERFACE_STATISTICS => {
+                    let body = self.whole_body(window, &block, packet)?;
+                    self.count_drops(body);
+                    window.consume(block.length as usize);
+                }
                 _ => self.pass_over(window, &block, packet)?,
             }
         }
         Ok(None)
+    }
+
+    /// Packets that were dropped while they were captured: the last count of each interface.
+    pub(super) fn drops(&self) -> u64 {
+        let drops = self.interfaces.iter().map(|interface| interface.drops);
+        drops.fold(self.drops_before, u64::saturating_add)
     }
 
     /// Reads the type and length of the block at the start of the window, and begins a section where one begins.
@@ -136,6 +157,7 @@ impl PcapNg {
         let (least, most) = match kind {
             SECTION_HEADER => (SECTION_HEADER_LENGTH, u32::MAX),
             INTERFACE_DESCRIPTION => (20, BLOCK_LIMIT),
+            INTERFACE_STATISTICS => (24, BLOCK_LIMIT),
             SIMPLE_PACKET => (16, BLOCK_LIMIT),
             ENHANCED_PACKET | PACKET => (32, BLOCK_LIMIT),
             _ => (12, u32::MAX),
@@ -158,6 +180,7 @@ impl PcapNg {
         if major != 1 {
             return Err(CaptureError::Version { format: "pcapng", offset, major, minor });
         }
+        self.drops_before = self.drops();
         self.interfaces_before = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
         self.interfaces.clear();
         Ok(())
@@ -215,8 +238,23 @@ impl PcapNg {
             &[link_0, link_1, _, _, a, b, c, d, ..] => (self.order.u16([link_0, link_1]), self.order.u32([a, b, c, d])),
             _ => (0, 0),
         };
-        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock });
+        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0 });
         Ok(())
+    }
+
+    /// Takes the counts of an interface's statistics; they begin with the capture, so the last ones hold.
+    fn count_drops(&mut self, body: &[u8]) {
+        const DROPPED_BY_INTERFACE: u16 = 5;
+        const DROPPED_BY_SYSTEM: u16 = 7;
+
+        let order = self.order;
+        let [interface] = order.words(body).unwrap_or_default();
+        let Some(interface) = self.interfaces.get_mut(interface as usize) else { return };
+        // Behind the interface stands the time, in eight bytes.
+        let options = Options { options: body.get(12..).unwrap_or_default(), order };
+        let counts = options.filter(|(code, _)| matches!(*code, DROPPED_BY_INTERFACE | DROPPED_BY_SYSTEM));
+        let counts = counts.filter_map(|(_, value)| value.as_array().map(|&count| order.u64(count)));
+        interface.drops = counts.fold(0, u64::saturating_add);
     }
 
     /// Finds the packet in the body of one of the three blocks that hold one.

@@ -119,6 +119,15 @@ impl<R: Read> CaptureReader<R> {
         self.packets
     }
 
+    /// Packets that were not captured because something could not keep up, as far as the file has said so far: what the
+    /// interfaces and the system of the capturing host dropped. A pcap file does not say.
+    pub fn drops(&self) -> u64 {
+        match &self.format {
+            Format::Pcap(_) => 0,
+            Format::PcapNg(pcapng) => pcapng.drops(),
+        }
+    }
+
     /// Bytes of the input that have been dealt with: for a progress bar.
     pub fn offset(&self) -> u64 {
         self.window.offset() + self.done as u64

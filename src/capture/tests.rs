@@ -308,6 +308,39 @@ fn pcapng_has_sections_interfaces_clocks_and_comments() {
 }
 
 #[test]
+fn drops_are_the_last_counts_of_all_interfaces() {
+    // isb_ifdrop is option 5, isb_osdrop option 7; isb_ifrecv (4) and others say nothing of drops.
+    let statistics = |file: &mut PcapNgFile, interface: u32, counts: &[(u16, u64)]| {
+        let mut body = [file.word(interface), [0; 4], [0; 4]].concat();
+        for (code, count) in counts {
+            let count = if file.big { count.to_be_bytes() } else { count.to_le_bytes() };
+            body.extend(file.option(*code, &count));
+        }
+        file.block(5, &body);
+    };
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(1, 0, &[]).interface(1, 0, &[]).enhanced(0, 0, b"a", &[]);
+    statistics(&mut file, 0, &[(4, 1000), (5, 3), (7, 4)]);
+    let early = file.bytes.clone();
+    statistics(&mut file, 1, &[(5, 20), (8, 99)]);
+    statistics(&mut file, 0, &[(7, 9), (5, 1)]);
+    // Of an interface that is not there, and without options.
+    statistics(&mut file, 7, &[(5, 500)]);
+    file.section(true).interface(1, 0, &[]);
+    statistics(&mut file, 0, &[(5, 100)]);
+    file.enhanced(0, 0, b"b", &[]).interface(1, 0, &[]);
+    statistics(&mut file, 1, &[]);
+    let whole = file.bytes.clone();
+    statistics(&mut file, 1, &[(5, u64::MAX), (7, 5)]);
+    for (bytes, packets, drops) in [(early, 1, 7), (whole, 2, 1 + 9 + 20 + 100), (file.bytes, 2, u64::MAX)] {
+        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+        assert_eq!(reader.drops(), 0);
+        while reader.next().unwrap().is_some() {}
+        assert_eq!((reader.packets(), reader.drops()), (packets, drops));
+    }
+}
+
+#[test]
 fn times_before_1970_and_beyond_the_range_are_held() {
     let mut file = PcapNgFile::new();
     file.section(false)

@@ -142,7 +142,7 @@ pub(super) fn print<'p, P: Printer<'p>>(
     session.finish();
     session.sink().out.results.finish()?;
     if !common.quiet {
-        summary(&mut session);
+        summary(&mut session, captures.drops());
     }
     let output = session.sink();
     if output.left > 0 {
@@ -203,7 +203,7 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
     }
 }
 
-fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
+fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
     let Output { faulty, tls, foreign, .. } = *session.sink();
     let nothing = u64::from(counters.messages == 0);
@@ -213,6 +213,7 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>) {
         (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
         (faulty, counted(faulty, "message with faults", "messages with faults")),
+        (drops, counted(drops, "packet dropped by the capture", "packets dropped by the capture")),
         (streams.gaps, counted(streams.gaps, "gap in a stream", "gaps in streams")),
         (counters.guessed, counted(counters.guessed, "message boundary guessed", "message boundaries guessed")),
         (
