@@ -113,8 +113,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// When none of the programs is there, or the one that is fails.
 pub fn interfaces() -> Result<Vec<String>, LiveError> {
     tool::first_that_works("list interfaces", |tool| {
-        let listing = tool.listing();
-        let output = command(tool, &listing).stderr(Stdio::piped()).output();
+        let output = command(tool, &[tool::LIST.to_owned()]).stderr(Stdio::piped()).output();
         let output = output.map_err(|error| LiveError::cannot_run(tool, &error))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
         if output.status.success() {

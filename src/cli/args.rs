@@ -139,7 +139,7 @@ pub(crate) struct LiveArgs {
     /// Write what is captured to a file as well
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
-    /// Begin another file (FILE_00001, FILE_00002, ...) when one has so many bytes: 100M, 2G
+    /// Begin another file (`FILE_00001`, `FILE_00002`, ...) when one has so many bytes: 100M, 2G
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "write")]
     pub(crate) ring_size: Option<u64>,
     /// Of these files keep only the newest ones
@@ -349,19 +349,19 @@ pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) ->
         if let Some(before) = arguments.get_mut(1..=first) {
             before.rotate_right(1);
         }
+    } else if arguments.iter().skip(1).any(|argument| names_interface(argument)) {
+        arguments.insert(1, OsString::from("live"));
     } else if !is_mistyped(&arguments, first) {
-        let names_interface = |argument: &OsString| {
-            let text = argument.to_string_lossy();
-            text.starts_with("--interface") || (text.starts_with("-i") && !text.starts_with("--"))
-        };
-        let command = match arguments.get(1..) {
-            Some(given) if given.iter().any(names_interface) => "live",
-            _ if super::open::is_possible() => "open",
-            _ => "list",
-        };
+        let command = if super::open::is_possible() { "open" } else { "list" };
         arguments.insert(1, OsString::from(command));
     }
     arguments
+}
+
+/// Whether an argument is `-i IFACE`, which no other command has.
+fn names_interface(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    text.starts_with("-i") || text == "--interface" || text.starts_with("--interface=")
 }
 
 /// The place of the first argument that is neither an option nor an option's value; the length where there is none but

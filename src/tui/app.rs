@@ -497,7 +497,11 @@ impl<'b, 'p> App<'b, 'p> {
     /// Takes what has come since: messages, decoded rows and trees. `wait` lets it wait a moment for what is in sight.
     pub(super) fn refresh(&mut self, wait: bool) {
         if !self.paused {
+            let told = self.status.troubles.len();
             self.status = self.book.status();
+            if let Some(trouble) = self.status.troubles.get(told..).and_then(<[String]>::last).cloned() {
+                self.fail(trouble);
+            }
             self.list.all = self.book.len();
         }
         if self.follow {

@@ -115,12 +115,14 @@ fn filtered(mut capture: Capture<Active>, filter: Option<&str>) -> Result<Captur
     capture.setnonblock().map_err(|error| failed(says(&error)))
 }
 
-/// The number that files have for a link type. Those of raw IP differ between systems; most others are the same.
+/// The number that files have for a link type. Two of them differ between systems; most others are the same.
 fn link_type(number: i32) -> u16 {
     const RAW: u16 = 101;
+    const LOOP: u16 = 108;
     match number {
+        12 if cfg!(target_os = "openbsd") => LOOP,
         12 | 14 => RAW,
-        number => number as u16,
+        number => u16::try_from(number).unwrap_or(u16::MAX),
     }
 }
 

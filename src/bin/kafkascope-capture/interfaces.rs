@@ -34,12 +34,13 @@ pub(crate) fn names() -> Vec<String> {
 
 /// Those that carry packets: libpcap knows sources of other things as well (USB, Bluetooth, netfilter's log and queue).
 fn list() -> Result<Vec<Device>, Failure> {
+    const OTHER: [&str; 6] = ["bluetooth", "usbmon", "nflog", "nfqueue", "dbus-", "rdma"];
+
     let devices = Device::list();
     let mut devices = devices.map_err(|error| Failure {
         exit: EXIT_FAILED,
         says: format!("the system does not list its interfaces: {error}"),
     })?;
-    const OTHER: [&str; 6] = ["bluetooth", "usbmon", "nflog", "nfqueue", "dbus-", "rdma"];
     devices.retain(|device| !OTHER.iter().any(|other| device.name.starts_with(other)));
     Ok(devices)
 }

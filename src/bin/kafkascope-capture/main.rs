@@ -14,7 +14,7 @@ mod privileges;
 use std::process::ExitCode;
 
 use clap::Parser;
-use kafkascope::capture::live::{self, DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
+use kafkascope::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
 
 /// Captures packets for `kafkascope live`: from an interface to standard output, as pcapng.
 #[derive(Debug, Parser)]
@@ -86,5 +86,5 @@ fn run(_: &Options) -> Result<(), Failure> {
     } else {
         "kafkascope-capture was built without the feature `live`; build it with that: cargo build --release"
     };
-    Err(Failure { exit: live::EXIT_UNAVAILABLE, says: says.to_owned() })
+    Err(Failure { exit: kafkascope::capture::live::EXIT_UNAVAILABLE, says: says.to_owned() })
 }

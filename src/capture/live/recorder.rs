@@ -108,7 +108,7 @@ impl Recorder {
             match kind {
                 Kind::Section => self.preamble = block.to_vec(),
                 Kind::Preamble if self.preamble.len() + length <= PREAMBLE_LIMIT => {
-                    self.preamble.extend_from_slice(block)
+                    self.preamble.extend_from_slice(block);
                 }
                 _ => self.has_packets |= kind == Kind::Packet,
             }

@@ -23,7 +23,7 @@ fn pcapng_of(lengths: &[usize]) -> (Vec<u8>, usize) {
     let start = out.len();
     for (number, length) in lengths.iter().enumerate() {
         let data = vec![number as u8; *length];
-        let time = Time::from_nanoseconds(number as i64 * 1_000_000_007);
+        let time = Time::from_nanoseconds(i64::from(number as u32) * 1_000_000_007);
         let packet = WrittenPacket { time, data: &data, original_length: data.len() as u32, comments: &[] };
         pcapng::packet(&mut out, &packet, Resolution::Nanoseconds);
         pcapng::statistics(&mut out, &Statistics { time, ..Statistics::default() }, Resolution::Nanoseconds);

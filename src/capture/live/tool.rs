@@ -21,6 +21,9 @@ enum Kind {
 /// In the order in which they are tried.
 const KINDS: [Kind; 3] = [Kind::Own, Kind::Dumpcap, Kind::Tcpdump];
 
+/// With this argument all of them list the interfaces.
+pub(super) const LIST: &str = "-D";
+
 /// Tries the programs that are there until one can do it at all.
 pub(super) fn first_that_works<T>(
     what: &str,
@@ -109,11 +112,6 @@ impl Tool {
             add(&["--", filter]);
         }
         arguments
-    }
-
-    /// The arguments with which it lists the interfaces.
-    pub(super) fn listing(&self) -> Vec<String> {
-        vec!["-D".to_owned()]
     }
 }
 
