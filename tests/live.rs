@@ -32,7 +32,7 @@ use json::Json;
 
 const LOOPBACK: &str = if cfg!(target_os = "linux") { "lo" } else { "lo0" };
 /// A machine that is slower than this is not there.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_mins(2);
 
 /// Whether captures can be made here; if not, it says why.
 fn may_capture() -> bool {

@@ -121,7 +121,7 @@ pub(crate) struct OpenArgs {
 
 /// Arguments of `live`.
 #[derive(Debug, Args)]
-#[command(after_help = LIVE_EXAMPLES)]
+#[command(override_usage = "kafkascope live [OPTIONS] [IFACE [BPF]]", after_help = LIVE_EXAMPLES)]
 pub(crate) struct LiveArgs {
     /// The interface, or `any`; then which packets, in the language of pcap-filter(7)
     /// [default: all TCP, also in tunnels and IP fragments]
