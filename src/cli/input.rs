@@ -112,7 +112,7 @@ pub(super) fn print<'p, P: Printer<'p>>(
         tls: 0,
         foreign: 0,
     };
-    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone() };
+    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone(), ..Options::default() };
     let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
@@ -221,6 +221,10 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64)
             counted(counters.unmatched, "response without its request", "responses without their request"),
         ),
         (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
+        (
+            counters.crowded,
+            counted(counters.crowded, "connection let go for want of room", "connections let go for want of room"),
+        ),
         (
             packets.fragments_left_out,
             counted(packets.fragments_left_out, "IP fragment left out", "IP fragments left out"),

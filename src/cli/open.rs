@@ -37,7 +37,7 @@ pub(super) fn show<L: FnOnce()>(
     let catalog = super::catalog(common)?;
     let (captures, leave) = open()?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone() };
+    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone(), ..Options::default() };
     let indexer = Indexer::new(&book, captures, options);
     let screen = Screen {
         name: name.to_owned(),
