@@ -13,8 +13,8 @@ use pcap::{Active, Capture, Error};
 use crate::{Failure, Options, interfaces, privileges};
 
 /// How long the system may keep a packet back to give it with others. A packet that comes alone is seen so much later.
-/// (libpcap's immediate mode has, on Linux, a slot as long as the longest packet for each packet, so that 64 MiB hold
-/// 256 packets, however small.)
+/// (libpcap's immediate mode has, on Linux, a slot as long as the longest packet for each packet, so that on loopback
+/// 64 MiB hold 1,023 packets, however small.)
 const PATIENCE: Duration = Duration::from_millis(10);
 /// Packets that are taken before anything else is looked at.
 const BATCH: u64 = 4096;
