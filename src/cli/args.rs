@@ -8,6 +8,7 @@ use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
+use crate::conversation::{Endpoint, EndpointError, Options};
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
@@ -101,6 +102,9 @@ pub(crate) struct MessageArgs {
     /// A broker's port, when it cannot be told
     #[arg(long, value_name = "N")]
     pub(crate) port: Vec<u16>,
+    /// What is spoken at an endpoint (PORT or ADDRESS:PORT), whatever it looks like: kafka or none
+    #[arg(long, value_name = "ENDPOINT=PROTOCOL", value_parser = decode_as)]
+    pub(crate) decode_as: Vec<(Endpoint, bool)>,
     /// Frames that say that they are longer are not believed
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
     pub(crate) max_frame: u32,
@@ -110,6 +114,27 @@ pub(crate) struct MessageArgs {
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
+}
+
+impl MessageArgs {
+    /// What is set of how connections are read.
+    pub(crate) fn options(&self) -> Options {
+        let ports = self.port.iter().map(|port| (Endpoint::from(*port), true));
+        let decode_as = ports.chain(self.decode_as.iter().copied()).collect();
+        Options { max_frame: self.max_frame, decode_as, ..Options::default() }
+    }
+}
+
+/// Reads `ENDPOINT=PROTOCOL`: whether the protocol is Kafka's.
+fn decode_as(text: &str) -> Result<(Endpoint, bool), String> {
+    let (endpoint, protocol) = text.split_once('=').ok_or("it has no `=`; as in 9093=kafka")?;
+    let is_kafka = match protocol {
+        "kafka" => true,
+        "none" => false,
+        _ => return Err("the protocol is kafka or none".to_owned()),
+    };
+    let endpoint = endpoint.parse().map_err(|error: EndpointError| error.to_string())?;
+    Ok((endpoint, is_kafka))
 }
 
 /// Arguments of `open`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::End;
 use super::args::{Common, InputArgs, MessageArgs};
 use crate::capture::{Again, Captures, Damage, Time};
-use crate::conversation::{Message, MessageSink, Options, Session};
+use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
 use crate::stream::Connection;
@@ -112,7 +112,7 @@ pub(super) fn print<'p, P: Printer<'p>>(
         tls: 0,
         foreign: 0,
     };
-    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone(), ..Options::default() };
+    let options = messages.options();
     let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {

@@ -9,7 +9,6 @@ use super::End;
 use super::args::{Common, InputArgs, MessageArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
-use crate::conversation::Options;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -37,7 +36,7 @@ pub(super) fn show<L: FnOnce()>(
     let catalog = super::catalog(common)?;
     let (captures, leave) = open()?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: messages.max_frame, ports: messages.port.clone(), ..Options::default() };
+    let options = messages.options();
     let indexer = Indexer::new(&book, captures, options);
     let screen = Screen {
         name: name.to_owned(),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
+use super::endpoint::Endpoint;
 use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::Line;
@@ -37,8 +38,9 @@ pub trait MessageSink<'p> {
 pub struct Options {
     /// Frames that say that they are longer are not believed. Brokers take 100 MiB by default.
     pub max_frame: u32,
-    /// Ports of brokers: what goes to them is taken for Kafka whatever it looks like.
-    pub ports: Vec<u16>,
+    /// Endpoints of brokers, where what goes there is taken for Kafka whatever it looks like, and (false) endpoints where
+    /// nothing is. The last one that is meant decides.
+    pub decode_as: Vec<(Endpoint, bool)>,
     /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
     /// that keep most are told as far as they are there.
     pub max_kept: usize,
@@ -46,7 +48,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, ports: Vec::new(), max_kept: 512 << 20 }
+        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20 }
     }
 }
 
@@ -208,18 +210,21 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
 
 impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     fn open(&mut self, connection: &Connection) {
-        let ports = &self.shared.options.ports;
-        let state = if ports.contains(&connection.responder.port()) {
-            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Forward, connection.handshake)))
-        } else if ports.contains(&connection.initiator.port()) {
-            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Backward, connection.handshake)))
-        } else {
-            State::Undecided(Box::new(Undecided {
+        let said = |address| {
+            let of = self.shared.options.decode_as.iter().rev();
+            of.clone().find(|(endpoint, _)| endpoint.is(address)).map(|(_, is_kafka)| *is_kafka)
+        };
+        let (responder, initiator) = (said(connection.responder), said(connection.initiator));
+        let client = if responder.is_some() { Direction::Forward } else { Direction::Backward };
+        let state = match responder.or(initiator) {
+            Some(true) => State::Kafka(Box::new(self.shared.begin(*connection, client, connection.handshake))),
+            Some(false) => State::Foreign,
+            None => State::Undecided(Box::new(Undecided {
                 connection: *connection,
                 from_the_start: connection.handshake,
                 forward: Side::default(),
                 backward: Side::default(),
-            }))
+            })),
         };
         self.connections.insert(connection.id, state);
     }
