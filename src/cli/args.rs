@@ -238,7 +238,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Only the message with this number
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) message: Vec<u64>,
 }
 

@@ -9,6 +9,7 @@ use super::End;
 use super::args::{Common, InputArgs, MessageArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
+use crate::dissect::Opening;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -34,13 +35,14 @@ pub(super) fn show<L: FnOnce()>(
         );
     }
     let catalog = super::catalog(common)?;
+    let decoders = super::decoders(&messages.decode)?;
     let (captures, leave) = open()?;
     let book = Book::new(&catalog);
     let options = messages.options();
     let indexer = Indexer::new(&book, captures, options);
     let screen = Screen {
         name: name.to_owned(),
-        opening: super::opening(&catalog, common),
+        opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
         follow,

@@ -77,12 +77,16 @@ impl App<'_, '_> {
         pen.put(&counted(connections, "connection", "connections"), Style::new());
         let odd = [
             (status.drops, "dropped", "dropped"),
+            (status.faulty, "fault", "faults"),
             (status.conversation.cut, "cut", "cut"),
             (status.streams.gaps, "gap", "gaps"),
             (status.conversation.guessed, "guess", "guesses"),
         ];
         for (count, one, many) in odd.into_iter().filter(|(count, ..)| *count > 0) {
             pen.put(&counted(count, one, many), self.look.odd());
+        }
+        if !status.troubles.is_empty() {
+            pen.put("  damaged", self.look.odd());
         }
         if status.tls > 0 {
             pen.put(&format!("  {} TLS without keys", status.tls), Style::new());
@@ -167,7 +171,7 @@ impl App<'_, '_> {
             (Mode::Prompt(prompt), _) => {
                 pen.put(prompt.question.label(), self.look.heading());
                 let (before, behind) = prompt.parts();
-                pen.put(before, Style::new());
+                pen.put(before, if prompt.is_old() { self.look.selected(true) } else { Style::new() });
                 let x = area.right() - pen.room();
                 pen.put(behind, Style::new());
                 return Some(Position::new(x, area.y));
