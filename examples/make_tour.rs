@@ -118,7 +118,7 @@ fn main() -> anyhow::Result<()> {
 pub(crate) fn tour(captures: &Path) -> anyhow::Result<Vec<u8>> {
     let mut file = Vec::new();
     let comment = "A tour of kafkascope: real brokers and clients on loopback. Made by examples/make_tour.rs.";
-    pcapng::section_header(&mut file, comment, None);
+    pcapng::section_header(&mut file, Some(comment), None);
     pcapng::interface(&mut file, LinkType::ETHERNET, Resolution::Microseconds);
     let mut time = START;
     for chapter in &CHAPTERS {

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[cfg(target_os = "linux")]
+use std::io::Write;
+#[cfg(target_os = "linux")]
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -113,4 +117,25 @@ fn a_terminal_that_can_do_nothing_is_told_what_to_do() {
         return;
     };
     terminal.expect(&["the screen needs a terminal", "as trees", "ENDED 2"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interface_is_watched_and_let_go() {
+    let capture = env!("CARGO_BIN_EXE_kafkascope-capture");
+    let tried = Command::new(capture).args(["-i", "lo", "-c", "0"]).output().unwrap();
+    if !tried.status.success() {
+        eprintln!("SKIPPED: nothing can be captured here: {}", String::from_utf8_lossy(&tried.stderr).trim());
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let command = format!("kafkascope live lo port {}", address.port());
+    let Some(terminal) = Terminal::start("live", (120, 40), &command) else { return };
+    terminal.expect(&["lo  0 messages", "live", "following", "no messages yet"]);
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(b"\0\0\0\x0f\0\x3c\0\x02\0\0\0\x07\0\0\0\0\0\0\0").unwrap();
+    terminal.expect(&["1 message ", "DescribeClusterRequest message v2"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
 }

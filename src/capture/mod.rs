@@ -14,6 +14,7 @@ mod error;
 mod fragments;
 mod ip;
 mod layers;
+pub mod live;
 mod packet;
 mod pcap;
 mod pcapng;

@@ -2,10 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
 use crate::conversation::{Endpoint, EndpointError, Options};
 use crate::output::zone::Zone;
 
@@ -65,6 +67,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// The screen: messages, trees and bytes; what is done on a terminal when no command is named
     Open(OpenArgs),
+    /// The screen over an interface, or lines as messages come; the interfaces that there are when none is named
+    Live(LiveArgs),
     /// One line a message; what is done elsewhere when no command is named
     List(ListArgs),
     /// The annotated tree of each message, or of some
@@ -89,6 +93,13 @@ pub(crate) struct InputArgs {
     /// One more capture, as other tools take it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) read: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) messages: MessageArgs,
+}
+
+/// How messages are found, in captures and in what is captured.
+#[derive(Debug, Args)]
+pub(crate) struct MessageArgs {
     /// A broker's port, when it cannot be told
     #[arg(long, value_name = "N")]
     pub(crate) port: Vec<u16>,
@@ -112,7 +123,7 @@ pub(crate) struct InputArgs {
     pub(crate) count: Option<u64>,
 }
 
-impl InputArgs {
+impl MessageArgs {
     /// What is set of how connections are read.
     pub(crate) fn options(&self) -> Options {
         let ports = self.port.iter().map(|port| (Endpoint::from(*port), true));
@@ -139,6 +150,87 @@ fn decode_as(text: &str) -> Result<(Endpoint, bool), String> {
 pub(crate) struct OpenArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+/// Arguments of `live`.
+#[derive(Debug, Args)]
+#[command(override_usage = "kafkascope live [OPTIONS] [IFACE [BPF]]", after_help = LIVE_EXAMPLES)]
+pub(crate) struct LiveArgs {
+    /// The interface, or `any`; then which packets, in the language of pcap-filter(7)
+    /// [default: all TCP, also in tunnels and IP fragments]
+    #[arg(value_name = "IFACE [BPF]")]
+    pub(crate) words: Vec<String>,
+    /// The interface, as other tools take it
+    #[arg(short, long, value_name = "IFACE")]
+    pub(crate) interface: Option<String>,
+    /// One line a message instead of the screen; what is done where standard output is no terminal
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) list: bool,
+    /// Messages for other programs instead of the screen
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "ndjson")]
+    pub(crate) export: Option<ExportFormat>,
+    /// Write what is captured to a file as well
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Begin another file (`FILE_00001`, `FILE_00002`, ...) when one has so many bytes: 100M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "write")]
+    pub(crate) ring_size: Option<u64>,
+    /// Of these files keep only the newest ones
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "ring_size")]
+    pub(crate) ring_files: Option<u32>,
+    /// Overwrite files that are there already
+    #[arg(long, requires = "write")]
+    pub(crate) force: bool,
+    /// Stop after so many packets
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) packets: Option<u64>,
+    /// Stop after so long: 90, 90s, 15m, 8h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Stop when so many bytes were captured: 500M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<u64>,
+    /// Bytes of a packet to keep
+    #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAP_LENGTH,
+          value_parser = clap::value_parser!(u32).range(1..=262_144))]
+    pub(crate) snaplen: u32,
+    /// The system's buffer for packets that were not taken yet
+    #[arg(short = 'B', long, value_name = "MIB", default_value_t = DEFAULT_BUFFER,
+          value_parser = clap::value_parser!(u32).range(1..=2047))]
+    pub(crate) buffer: u32,
+    /// Have the interface receive what is meant for others as well
+    #[arg(long)]
+    pub(crate) promiscuous: bool,
+    #[command(flatten)]
+    pub(crate) messages: MessageArgs,
+}
+
+const LIVE_EXAMPLES: &str = "Examples:
+  kafkascope live                              the interfaces that there are
+  kafkascope live any                          the screen over all of them
+  kafkascope live eth0 host 10.0.0.7 --list    lines
+  kafkascope live lo --export | jq .api        for other programs
+  kafkascope live eth0 -w shop.pcapng --ring-size 100M --ring-files 10";
+
+/// A number of bytes, as `500k`, `100M` or `2G` (of 1,000, as files are measured), or as it is.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [('k', 1_000), ('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000), ('T', 1_000_000_000_000)];
+    let size = with_unit(text.strip_suffix('B').unwrap_or(text), &units);
+    size.ok_or_else(|| "a size is a number with k, M or G behind it".to_owned())
+}
+
+/// A time, as `90`, `90s`, `15m` or `8h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = with_unit(text, &[('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)]);
+    seconds.map(Duration::from_secs).ok_or_else(|| "a time is a number with s, m or h behind it".to_owned())
+}
+
+/// A number that is not 0, in the unit of the letter behind it.
+fn with_unit(text: &str, units: &[(char, u64)]) -> Option<u64> {
+    let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
+    let number = unit.map_or(text, |(letter, _)| text.trim_end_matches(*letter));
+    let number = number.parse::<u64>().ok()?.checked_mul(unit.map_or(1, |(_, factor)| *factor));
+    number.filter(|number| *number > 0)
 }
 
 /// Arguments of `list`.
@@ -290,11 +382,19 @@ pub(crate) fn with_default_command(arguments: impl Iterator<Item = OsString>) ->
         if let Some(before) = arguments.get_mut(1..=first) {
             before.rotate_right(1);
         }
+    } else if arguments.iter().skip(1).any(|argument| names_interface(argument)) {
+        arguments.insert(1, OsString::from("live"));
     } else if !is_mistyped(&arguments, first) {
         let command = if super::open::is_possible() { "open" } else { "list" };
         arguments.insert(1, OsString::from(command));
     }
     arguments
+}
+
+/// Whether an argument is `-i IFACE`, which no other command has.
+fn names_interface(argument: &OsStr) -> bool {
+    let text = argument.to_string_lossy();
+    text.starts_with("-i") || text == "--interface" || text.starts_with("--interface=")
 }
 
 /// The place of the first argument that is neither an option nor an option's value; the length where there is none but

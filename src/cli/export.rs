@@ -10,7 +10,7 @@ use crate::output::tree_json::TreeJsonWriter;
 
 pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
-    let decoders = super::decoders(&export.input.decode)?;
+    let decoders = super::decoders(&export.input.messages.decode)?;
     let opening = Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) };
     match export.format {
         ExportFormat::Ndjson => {

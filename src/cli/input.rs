@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::End;
-use super::args::{Common, InputArgs};
+use super::args::{Common, InputArgs, MessageArgs};
 use crate::capture::{Again, Captures, Damage, Time};
 use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
@@ -67,6 +67,13 @@ impl Results {
         }
     }
 
+    /// Has all that was written seen.
+    fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.to.flush().err();
+        }
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -82,17 +89,30 @@ pub(super) fn read<'p, P: Printer<'p>>(
     catalog: &'p Catalog,
     printer: P,
 ) -> anyhow::Result<End> {
-    let mut captures = Captures::open(input.read.iter().chain(&input.files), Again::No)?;
+    let captures = Captures::open(input.read.iter().chain(&input.files), Again::No)?;
     let to = super::output(common, input.read.iter().chain(&input.files).map(PathBuf::as_path))?;
+    print(captures, to, &input.messages, common, catalog, printer)
+}
+
+/// Prints the messages of captures to an output, and says on standard error what was odd.
+pub(super) fn print<'p, P: Printer<'p>>(
+    mut captures: Captures,
+    to: Box<dyn Write>,
+    messages: &MessageArgs,
+    common: &Common,
+    catalog: &'p Catalog,
+    printer: P,
+) -> anyhow::Result<End> {
+    let is_live = captures.length().is_none();
     let output = Output {
         printer,
         out: Out { buffer: Vec::new(), results: Results { to, failed: None, written: 0 } },
-        left: input.count.unwrap_or(u64::MAX),
+        left: messages.count.unwrap_or(u64::MAX),
         faulty: 0,
         tls: 0,
         foreign: 0,
     };
-    let options = input.options();
+    let options = messages.options();
     let mut session = Session::new(catalog, options, output);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
@@ -109,6 +129,10 @@ pub(super) fn read<'p, P: Printer<'p>>(
         session.sink().printer.start(first);
     }
     while session.sink().wants_more() {
+        if is_live && !captures.is_ready() {
+            // Before it waits, all that there is can be seen.
+            session.sink().out.results.flush();
+        }
         match captures.next() {
             Ok(Some(packet)) => session.packet(&packet),
             Ok(None) => break,

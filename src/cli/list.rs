@@ -10,7 +10,7 @@ use crate::output::list::{ListOptions, ListWriter};
 pub(super) fn run(list: &ListArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     // Lines show no keys and values; what cannot be followed is an error all the same.
-    super::decoders(&list.input.decode)?;
+    super::decoders(&list.input.messages.decode)?;
     let options = ListOptions { width: super::terminal_width(common), colour: super::is_coloured(common) };
     input::read(&list.input, common, &catalog, ListWriter::new(&catalog, options))
 }

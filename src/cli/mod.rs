@@ -6,6 +6,7 @@ mod export;
 mod input;
 mod layout;
 mod list;
+mod live;
 mod open;
 mod schema;
 mod show;
@@ -66,6 +67,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<End> {
     let common = &arguments.common;
     match &arguments.command {
         Command::Open(open) => open::run(open, common),
+        Command::Live(live) => live::run(live, common),
         Command::List(list) => list::run(list, common),
         Command::Show(show) => show::run(show, common),
         Command::Export(export) => export::run(export, common),

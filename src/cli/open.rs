@@ -6,13 +6,27 @@ use std::thread;
 use std::time::Duration;
 
 use super::End;
-use super::args::{Common, InputArgs, OpenArgs};
+use super::args::{Common, InputArgs, MessageArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
 use crate::dissect::Opening;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
+    let input = &open.input;
+    let open = || Ok((Captures::open(input.read.iter().chain(&input.files), Again::Yes)?, || ()));
+    show(open, &name(input), false, &input.messages, common)
+}
+
+/// Shows captures on the screen. They are opened when it is sure that there can be one, and what was opened beside them is
+/// called when the screen is left: then whatever is still waited for should end.
+pub(super) fn show<L: FnOnce()>(
+    open: impl FnOnce() -> anyhow::Result<(Captures, L)>,
+    name: &str,
+    follow: bool,
+    messages: &MessageArgs,
+    common: &Common,
+) -> anyhow::Result<End> {
     let config = Config::load(common.config.as_deref(), |name| std::env::var_os(name))?;
     if !is_possible() {
         anyhow::bail!(
@@ -21,26 +35,28 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
         );
     }
     let catalog = super::catalog(common)?;
-    let input = &open.input;
-    let decoders = super::decoders(&input.decode)?;
-    let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
+    let decoders = super::decoders(&messages.decode)?;
+    let (captures, leave) = open()?;
     let book = Book::new(&catalog);
-    let indexer = Indexer::new(&book, captures, input.options());
+    let indexer = Indexer::new(&book, captures, messages.options());
     let screen = Screen {
-        name: name(input),
+        name: name.to_owned(),
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
+        follow,
         config,
-        zone: input.time_zone.clone(),
+        zone: messages.time_zone.clone(),
     };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let indexing = scope.spawn(|| indexer.run(&stop));
         let outcome = tui::run(&screen, &book);
         stop.store(true, Ordering::Relaxed);
-        // What waits for a pipe waits until something comes.
-        for _ in 0..20 {
+        leave();
+        // What waits for a pipe waits until something comes. An interface may have to be closed and a file completed.
+        let patience = if follow { 3000 } else { 100 };
+        for _ in 0..patience / 5 {
             if indexing.is_finished() {
                 break;
             }

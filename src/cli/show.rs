@@ -14,12 +14,12 @@ use crate::output::zone::Zone;
 
 pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
-    let decoders = super::decoders(&show.input.decode)?;
+    let decoders = super::decoders(&show.input.messages.decode)?;
     let printer = TreePrinter {
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         options: TreeOptions { verbose: common.verbose },
-        zone: show.input.time_zone.clone(),
+        zone: show.input.messages.time_zone.clone(),
         wanted: show.message.clone(),
         last: None,
     };

@@ -76,6 +76,7 @@ impl App<'_, '_> {
         let connections = status.conversation.connections;
         pen.put(&counted(connections, "connection", "connections"), Style::new());
         let odd = [
+            (status.drops, "dropped", "dropped"),
             (status.faulty, "fault", "faults"),
             (status.conversation.cut, "cut", "cut"),
             (status.streams.gaps, "gap", "gaps"),

@@ -30,6 +30,8 @@ pub struct Screen<'p> {
     pub show_secrets: bool,
     /// Whether colours may be used.
     pub coloured: bool,
+    /// Whether the newest message is followed from the beginning.
+    pub follow: bool,
     /// What the reader has set.
     pub config: Config,
     /// The zone of times of day.
@@ -72,6 +74,7 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
         );
         app.configure(config);
         app.zone = screen.zone.clone();
+        app.follow = screen.follow;
         let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, &mut app));
         let restored = restore();
         outcome.and(restored).context("the terminal failed")

@@ -217,10 +217,10 @@ fn damage_between_records() {
     for base in Base::all(&catalog) {
         let garbage = [0xde, 0xad, 0xbe, 0xef, 0xff];
         let file = pcapng(&base.packets, Block::Enhanced, 3, &garbage);
-        let (messages, counters, damages) = told_merged(&catalog, vec![file], Options::default());
+        let (messages, counters, told) = told_merged(&catalog, vec![file], Options::default());
         assert!(messages == base.messages);
         // Twenty places, and all others together.
-        assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
+        assert_eq!((counters.segments, told), (base.packets.len() as u64, 21));
 
         let whole = base.as_packets(1, &|_, ip| vec![ethernet(ip)]);
         let mut broken = Vec::from(&whole[..24]);
@@ -229,9 +229,9 @@ fn damage_between_records() {
             broken.extend(&whole[at..at + 30 + ip.len()]);
             broken.extend(&garbage[..number % 2 * garbage.len()]);
         }
-        let (messages, counters, damages) = told_merged(&catalog, vec![broken], Options::default());
+        let (messages, counters, told) = told_merged(&catalog, vec![broken], Options::default());
         assert!(messages == base.messages);
-        assert_eq!((counters.segments, damages), (base.packets.len() as u64, 21));
+        assert_eq!((counters.segments, told), (base.packets.len() as u64, 21));
     }
 }
 

@@ -53,7 +53,7 @@ impl PacketMaker {
     pub fn new(out: &mut Vec<u8>) -> Self {
         let comment = "Packets made anew from Kafka messages: addresses, ports, times and payloads are those of the \
                        capture, all else is not.";
-        section_header(out, comment, Some(concat!("kafkascope ", env!("CARGO_PKG_VERSION"))));
+        section_header(out, Some(comment), Some(concat!("kafkascope ", env!("CARGO_PKG_VERSION"))));
         interface(out, LinkType::RAW, Resolution::Nanoseconds);
         Self { connections: HashMap::new(), last: (0, Vec::new()) }
     }
