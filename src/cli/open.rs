@@ -25,7 +25,7 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
     let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
-    let indexer = Indexer::new(&book, captures, options);
+    let indexer = Indexer::new(&book, captures, options).with_keys(super::input::keys(input)?);
     let screen = Screen {
         name: name(input),
         opening: super::opening(&catalog, common),

@@ -48,6 +48,7 @@ impl<'p> Wire<'p> {
             responder: SocketAddr::from(([10, 0, 0, 2], 9092)),
             handshake: true,
             opened: Time::default(),
+            tls: None,
         };
         let mut conversations = Conversations::new(catalog, Options::default(), Messages::default());
         conversations.open(&connection);
@@ -61,14 +62,21 @@ impl<'p> Wire<'p> {
     fn send(&mut self, direction: Direction, bytes: &[u8]) {
         self.packets += 1;
         let sent = self.sent[direction as usize];
-        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default() };
+        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default(), record: 0 };
         self.sent[direction as usize] += bytes.len() as u64;
         self.conversations.data(&self.connection, direction, bytes, origin);
     }
 
     fn lose(&mut self, direction: Direction, missing: usize) {
         let (offset, missing) = (self.sent[direction as usize], missing as u64);
-        let gap = Gap { offset, missing, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
+        let gap = Gap {
+            offset,
+            missing,
+            exact: true,
+            cause: GapCause::NotCaptured,
+            packet: self.packets,
+            time: self.time(),
+        };
         self.sent[direction as usize] += missing;
         self.conversations.gap(&self.connection, direction, gap);
     }
