@@ -122,7 +122,15 @@ struct Lane {
 
 impl Default for Foretold {
     fn default() -> Self {
-        Self { connection: 0, packet: 0, time: 0, source: 0, tls_record: 0, lanes: [Lane::default(); 4], streams: [(0, 0); 128] }
+        Self {
+            connection: 0,
+            packet: 0,
+            time: 0,
+            source: 0,
+            tls_record: 0,
+            lanes: [Lane::default(); 4],
+            streams: [(0, 0); 128],
+        }
     }
 }
 
@@ -253,8 +261,14 @@ impl Draft {
     }
 }
 
-const NO_PIECE: Piece =
-    Piece { start: 0, end: 0, packet: 0, time: Time::from_nanoseconds(0), place: Place { source: 0, offset: 0 }, tls_record: 0 };
+const NO_PIECE: Piece = Piece {
+    start: 0,
+    end: 0,
+    packet: 0,
+    time: Time::from_nanoseconds(0),
+    place: Place { source: 0, offset: 0 },
+    tls_record: 0,
+};
 
 fn put_piece(
     bytes: &mut Vec<u8>,

@@ -62,21 +62,16 @@ impl<'p> Wire<'p> {
     fn send(&mut self, direction: Direction, bytes: &[u8]) {
         self.packets += 1;
         let sent = self.sent[direction as usize];
-        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default(), record: 0 };
+        let origin =
+            Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default(), record: 0 };
         self.sent[direction as usize] += bytes.len() as u64;
         self.conversations.data(&self.connection, direction, bytes, origin);
     }
 
     fn lose(&mut self, direction: Direction, missing: usize) {
         let (offset, missing) = (self.sent[direction as usize], missing as u64);
-        let gap = Gap {
-            offset,
-            missing,
-            exact: true,
-            cause: GapCause::NotCaptured,
-            packet: self.packets,
-            time: self.time(),
-        };
+        let gap =
+            Gap { offset, missing, exact: true, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
         self.sent[direction as usize] += missing;
         self.conversations.gap(&self.connection, direction, gap);
     }

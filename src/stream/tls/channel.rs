@@ -58,6 +58,8 @@ pub(super) struct Channel {
     /// What has come so far.
     order: u64,
     waiting: usize,
+    /// How many secrets there were when it was last looked for them.
+    news: u64,
     /// Whether bytes of the hellos are missing.
     torn: bool,
     /// How often it was tried to find out what is missing of them.
@@ -119,6 +121,7 @@ impl Channel {
             backward: side(),
             order: 0,
             waiting: 0,
+            news: 0,
             torn: false,
             tries: 0,
             is_counted: false,
@@ -200,8 +203,12 @@ impl Channel {
 
     /// Goes on with what has waited, in the order in which it came.
     fn pump<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
-        if (self.forward.blocked || self.backward.blocked) && work.keys.look_again() {
-            self.unblock();
+        if self.forward.blocked || self.backward.blocked {
+            work.keys.look_again();
+            let news = work.keys.news();
+            if std::mem::replace(&mut self.news, news) != news {
+                self.unblock();
+            }
         }
         while self.why.is_none() {
             let next = |side: &Side| {
@@ -275,10 +282,11 @@ impl Channel {
             return;
         }
         let side = self.side(direction);
-        let exact = overhead.filter(|_| loss.sure && side.said && !side.padded && !side.expects_next).and_then(|overhead| {
-            let plain = loss.known_bytes.checked_sub(loss.known * (HEADER as u64 + overhead))?;
-            (loss.next == loss.from + loss.known_bytes).then_some(plain)
-        });
+        let exact =
+            overhead.filter(|_| loss.sure && side.said && !side.padded && !side.expects_next).and_then(|overhead| {
+                let plain = loss.known_bytes.checked_sub(loss.known * (HEADER as u64 + overhead))?;
+                (loss.next == loss.from + loss.known_bytes).then_some(plain)
+            });
         self.tell_gap(work, direction, loss.cause, exact.unwrap_or(1), exact.is_some());
     }
 
@@ -349,6 +357,7 @@ impl Channel {
         let sealed = side.sealed;
         let is_protected = match self.hello.map(|hello| hello.version) {
             // With the other side's hello it can be said what this is.
+            None if self.torn => content == APPLICATION_DATA,
             None if content == APPLICATION_DATA || content == CHANGE_CIPHER_SPEC && !self.retried => {
                 return Step::Blocked;
             }
@@ -377,7 +386,7 @@ impl Channel {
                 }
                 Step::Done(whole)
             }
-            None if self.lacks_next(work, direction) => Step::Blocked,
+            None if self.lacks_next(direction) => Step::Blocked,
             None if self.passes(direction) => Step::Done(whole),
             None => {
                 self.begin_loss(direction, Some(whole as u64));
@@ -486,8 +495,14 @@ impl Channel {
             self.take(work, direction, body, &opened, end);
             return Step::Done(whole);
         }
-        if self.lacks_next(work, direction) {
+        if self.lacks_next(direction) {
             return Step::Blocked;
+        }
+        if let Some((opened, left)) = self.open_beyond(work, direction, header, body, loss.known + window) {
+            self.side(direction).loss = None;
+            self.resolve(work, direction, &loss, left, stage, end);
+            self.take(work, direction, body, &opened, end);
+            return Step::Done(whole);
         }
         let side = self.side(direction);
         let is_hopeless = side.work > MOST_WORK;
@@ -711,9 +726,31 @@ impl Channel {
         self.side(direction).keys.is_some()
     }
 
+    /// Opens a record behind two changes of keys, of which the first was said before bytes were lost.
+    fn open_beyond<S>(
+        &mut self,
+        work: &Work<'_, S>,
+        direction: Direction,
+        header: [u8; HEADER],
+        body: &mut [u8],
+        window: u64,
+    ) -> Option<(Opened, Left)> {
+        let side = self.side(direction);
+        let next = side.next.take_if(|_| side.expects_next && window > 0)?;
+        let keys = side.keys.replace(next);
+        let beyond = self.next_keys(work.keys, direction);
+        let side = self.side(direction);
+        side.next = beyond;
+        let opened = side.open(header, body, 0, window);
+        if opened.is_none() {
+            side.next = side.keys.take();
+            side.keys = keys;
+        }
+        opened
+    }
+
     /// Whether the next keys are needed and not known yet.
-    fn lacks_next<S>(&mut self, work: &Work<'_, S>, direction: Direction) -> bool {
-        let _ = work;
+    fn lacks_next(&mut self, direction: Direction) -> bool {
         let side = self.side(direction);
         side.expects_next && side.next.is_none()
     }
@@ -762,14 +799,7 @@ impl Channel {
     }
 
     /// Finds out by trying whose connection it is, or in which suite, when the hello that says so is not in the capture.
-    fn identify(
-        &mut self,
-        log: &KeyLog,
-        direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
-    ) {
+    fn identify(&mut self, log: &KeyLog, direction: Direction, header: [u8; HEADER], body: &mut [u8], window: u64) {
         let is_client = direction == self.client;
         let guessed = |suite: Suite| ServerHello {
             version: TlsVersion::TLS_1_3,
@@ -785,21 +815,23 @@ impl Channel {
         for hello in hellos {
             let Some(protection) = hello.suite.protection() else { continue };
             let is_1_3 = hello.version == TlsVersion::TLS_1_3;
-            let label = if is_1_3 { label(Stage::Handshake, is_client) } else { Label::Master };
+            let first = if is_1_3 { label(Stage::Handshake, is_client) } else { Label::Master };
             let randoms: Vec<Random> = match self.random {
                 Some(random) => vec![random],
-                None => log.all_with(label).take(MOST_TRIED).copied().collect(),
+                None => log.all_with(first).take(MOST_TRIED).copied().collect(),
             };
             for random in randoms {
+                let of_stage = |stage| keys_1_3(protection, stage, log.secret(&random, label(stage, is_client))?);
                 let keys = if is_1_3 {
-                    log.secret(&random, label).and_then(|secret| keys_1_3(protection, Stage::Handshake, secret))
+                    [of_stage(Stage::Handshake), of_stage(Stage::Application(0))]
                 } else {
-                    keys_1_2(log, &hello, &random, is_client)
+                    [keys_1_2(log, &hello, &random, is_client), None]
                 };
                 // On a copy: it is opened again in its place.
                 let mut copy = body.to_vec();
-                let opens = |keys: &Keys| (0..=window).any(|number| keys.opener.open(number, header, &mut copy).is_some());
-                if keys.as_ref().is_some_and(opens) {
+                let mut opens =
+                    |keys: &Keys| (0..=window).any(|number| keys.opener.open(number, header, &mut copy).is_some());
+                if keys.iter().flatten().any(&mut opens) {
                     (self.random, self.hello) = (Some(random), Some(hello));
                     self.unblock();
                     return;

@@ -10,8 +10,8 @@ use cbc::cipher::{BlockModeDecrypt, KeyIvInit};
 use chacha20poly1305::ChaCha20Poly1305;
 use hmac::KeyInit;
 
-use super::keys::mac;
 use super::keylog::Secret;
+use super::keys::mac;
 use super::suite::{Cipher, Hash};
 
 /// Bytes of the header of a record: type, version, length.

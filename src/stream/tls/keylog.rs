@@ -39,7 +39,8 @@ const LABELS: [(&str, Label); 6] = [
 ];
 
 /// Labels that are known and not needed here: exporters, later secrets that are derived, `ECH`, and RSA's own.
-const OTHERS: [&str; 7] = ["EXPORTER_", "EARLY_EXPORTER_", "RSA", "CLIENT_TRAFFIC_SECRET_", "SERVER_TRAFFIC_SECRET_", "ECH_", "PMS_"];
+const OTHERS: [&str; 7] =
+    ["EXPORTER_", "EARLY_EXPORTER_", "RSA", "CLIENT_TRAFFIC_SECRET_", "SERVER_TRAFFIC_SECRET_", "ECH_", "PMS_"];
 
 /// The secrets of a connection by their labels.
 type Secrets = [Secret; LABELS.len()];
@@ -56,6 +57,8 @@ pub struct KeyLog {
     files: Vec<Growing>,
     /// Whether there is anything that secrets may come from.
     has_sources: bool,
+    /// Secrets that were learnt.
+    news: u64,
     wrong_lines: u64,
 }
 
@@ -132,22 +135,25 @@ impl KeyLog {
         self.secrets.iter().filter(move |(_, secrets)| has(secrets)).map(|(random, _)| random)
     }
 
-    /// Looks into files that have grown, and says whether there is anything new.
-    pub(super) fn look_again(&mut self) -> bool {
-        let mut files = std::mem::take(&mut self.files);
-        let mut grown = false;
-        for file in &mut files {
-            // A file that is gone or cannot be read may come back.
-            grown |= self.read_on(file).unwrap_or(false);
-        }
-        self.files = files;
-        grown
+    /// Secrets that were learnt so far.
+    pub(super) fn news(&self) -> u64 {
+        self.news
     }
 
-    fn read_on(&mut self, growing: &mut Growing) -> io::Result<bool> {
+    /// Looks into files that have grown.
+    pub(super) fn look_again(&mut self) {
+        let mut files = std::mem::take(&mut self.files);
+        for file in &mut files {
+            // A file that is gone or cannot be read may come back.
+            let _ = self.read_on(file);
+        }
+        self.files = files;
+    }
+
+    fn read_on(&mut self, growing: &mut Growing) -> io::Result<()> {
         let length = std::fs::metadata(&growing.path)?.len();
         if length == growing.length {
-            return Ok(false);
+            return Ok(());
         }
         if length < growing.length {
             // It was begun anew.
@@ -157,7 +163,7 @@ impl KeyLog {
         file.seek(SeekFrom::Start(growing.done))?;
         growing.length = length;
         growing.done += self.read(file.take(length - growing.done))?;
-        Ok(true)
+        Ok(())
     }
 
     /// Reads lines to the end and says how many bytes the whole ones had. One that is not at its end yet is taken for what
@@ -213,8 +219,11 @@ impl KeyLog {
         let fits = if label == Label::Master { secret.len() == 48 } else { matches!(secret.len(), 32 | 48) };
         if fits && (self.secrets.len() < MOST || self.knows(&random)) {
             let secrets = self.secrets.entry(random).or_default();
-            if let Some(place) = secrets.get_mut(label as usize) {
+            if let Some(place) = secrets.get_mut(label as usize)
+                && *place != secret
+            {
                 *place = secret;
+                self.news += 1;
             }
         }
         fits
