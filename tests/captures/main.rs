@@ -18,6 +18,8 @@ mod disguise;
 mod disguises;
 #[path = "../common/json.rs"]
 mod json;
+#[path = "../common/keys.rs"]
+mod keys;
 mod listed;
 mod oracle;
 mod outside;
@@ -26,5 +28,6 @@ mod real;
 mod request_log;
 mod streams;
 mod support;
+mod tls;
 mod topics;
 mod variants;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 
 use crate::json::Json;
+use crate::keys::key_log;
 
 /// A path inside of the project.
 pub(crate) fn own(path: &str) -> PathBuf {
@@ -44,9 +45,9 @@ impl Entry {
         self.notes.strip_prefix("variant of ")?.split(';').next()
     }
 
-    /// Why the capture cannot be opened yet, if it cannot.
-    pub(crate) fn obstacle(&self) -> Option<&'static str> {
-        self.what.contains("TLS").then_some("TLS")
+    /// Whether nothing can be read of the capture: it is in TLS, and nobody has the keys.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.what.contains("without a key log")
     }
 }
 
@@ -54,6 +55,8 @@ impl Entry {
 pub(crate) fn export(capture: &Path) -> Vec<Json> {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
         .args(["export", "--show-secrets"])
+        .env_remove("SSLKEYLOGFILE")
+        .args(key_log(capture).iter().flat_map(|log| [Path::new("--keylog"), log]))
         .arg(capture)
         .output()
         .unwrap();
