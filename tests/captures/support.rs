@@ -51,12 +51,17 @@ impl Entry {
     }
 }
 
+/// The option with the key log of a capture, if it has one.
+pub(crate) fn key_log_option(capture: &Path) -> Option<String> {
+    key_log(capture).map(|log| format!("--keylog={}", log.display()))
+}
+
 /// The lines that `export --show-secrets` prints of a capture that is not damaged.
 pub(crate) fn export(capture: &Path) -> Vec<Json> {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
         .args(["export", "--show-secrets"])
         .env_remove("SSLKEYLOGFILE")
-        .args(key_log(capture).iter().flat_map(|log| [Path::new("--keylog"), log]))
+        .args(key_log_option(capture))
         .arg(capture)
         .output()
         .unwrap();

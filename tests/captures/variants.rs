@@ -81,7 +81,7 @@ fn all_variants() {
         count += 1;
     }
     report(&problems);
-    assert_eq!(count, 22);
+    assert_eq!(count, 25);
 }
 
 /// A message with greater numbers.

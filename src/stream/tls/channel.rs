@@ -28,7 +28,7 @@ const MOST_LOST: u64 = 4096;
 const MOST_TRIED: usize = 4096;
 const MOST_TRIED_NUMBERS: u64 = 32;
 /// Records of a connection with which that is tried.
-const MOST_TRIES: u32 = 16;
+const MOST_TRIES: u32 = 32;
 
 /// What channels work with.
 pub(super) struct Work<'a, S> {
@@ -478,13 +478,20 @@ impl Channel {
             return Step::Done(0);
         }
         let unknown = start.saturating_sub(loss.from + loss.known_bytes);
+        let end = start + whole as u64;
         if !self.has_keys(work, direction, header, body, unknown / 22) {
-            return Step::Blocked;
+            if !is_plain || !self.torn {
+                return Step::Blocked;
+            }
+            // Most likely it is what it looks like: a part of the handshake.
+            loss.known_bytes += if loss.sure { whole as u64 } else { 0 };
+            loss.next = if loss.sure { end } else { start + 1 };
+            self.side(direction).loss = Some(loss);
+            return Step::Done(0);
         }
         let side = self.side(direction);
         let least = side.keys.as_ref().map_or(22, |keys| keys.opener.least());
         let window = (unknown / least).min(MOST_LOST);
-        let end = start + whole as u64;
         let stage = side.keys.as_ref().map(|keys| (keys.stage, keys.sequence));
         if let Some((opened, left)) = side.open(header, body, loss.known, window) {
             side.loss = None;
