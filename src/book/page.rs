@@ -426,7 +426,7 @@ impl<'b> Page<'b> {
         let tls_record = if bits & SEALED == 0 {
             0
         } else {
-            i64::from(self.foretold.tls_record).wrapping_add(self.signed()?) as u32
+            i64::from(self.foretold.tls_record).wrapping_add(self.signed()?).cast_unsigned() as u32
         };
         let start = if has_hole { at.wrapping_add(self.number()?) } else { at };
         let length = match length_before {

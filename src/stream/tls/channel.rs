@@ -2,33 +2,26 @@
 
 use super::cipher::{HEADER, Opened};
 use super::handshake::{self, ClientHello, ServerHello};
-use super::keylog::{KeyLog, Label, Random, Secret};
-use super::keys;
-use super::side::{Item, Keys, Left, Loss, MOST_WORK, Side, Stage, body_length};
-use super::suite::{Hash, Protection, Suite, TlsVersion};
+use super::keylog::{KeyLog, Random};
+use super::side::{Item, Left, Side, Stage, body_length};
+use super::suite::TlsVersion;
 use super::{Counters, Tls};
 use crate::capture::{Place, Spool, Time};
 use crate::stream::{Connection, Direction, Gap, GapCause, Origin, StreamSink};
 
-const CHANGE_CIPHER_SPEC: u8 = 20;
+pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
+pub(super) const APPLICATION_DATA: u8 = 23;
 
 /// Bytes that one connection may have waiting for a key.
 const MOST_WAITING: usize = 1 << 20;
 /// Bytes that all connections may.
 const MOST_WAITING_IN_ALL: usize = 64 << 20;
-/// Records that do not authenticate, one behind the other, before a direction is given up.
-const MOST_FAILURES: u32 = 16;
 /// Records of early data that are passed over.
 const MOST_PASSED: u32 = 4096;
-/// Records that may have been lost at once.
-const MOST_LOST: u64 = 4096;
-/// Secrets of a key log that are tried when it is not known whose a connection is, and sequence numbers with each.
-const MOST_TRIED: usize = 4096;
-const MOST_TRIED_NUMBERS: u64 = 32;
-/// Records of a connection with which that is tried.
-const MOST_TRIES: u32 = 32;
+/// Bytes that a direction may look at for nothing between two records that open, and when too much was looked at already.
+const MOST_WORK: u64 = 64 << 20;
+const LEAST_WORK: u64 = 1 << 20;
 
 /// What channels work with.
 pub(super) struct Work<'a, S> {
@@ -39,34 +32,53 @@ pub(super) struct Work<'a, S> {
     pub(super) spool: &'a mut Option<(Spool, u16)>,
     /// Bytes that wait in all channels.
     pub(super) waiting: &'a mut usize,
+    pub(super) effort: &'a mut Effort,
+}
+
+/// What was heard of all channels, and what was looked at for nothing.
+#[derive(Debug, Default)]
+pub(super) struct Effort {
+    heard: u64,
+    pub(super) spent: u64,
+}
+
+impl Effort {
+    /// How many bytes a direction may look at for nothing.
+    pub(super) fn allowed(&self) -> u64 {
+        let is_moderate = self.spent < (MOST_WORK << 2).saturating_add(self.heard.saturating_mul(16));
+        if is_moderate { MOST_WORK } else { LEAST_WORK }
+    }
 }
 
 /// A connection in TLS.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Channel {
-    connection: Connection,
+    pub(super) connection: Connection,
     /// Whether the sink knows it.
-    opened: bool,
-    client: Direction,
-    random: Option<Random>,
-    hello: Option<ServerHello>,
+    pub(super) opened: bool,
+    pub(super) client: Direction,
+    pub(super) random: Option<Random>,
+    pub(super) hello: Option<ServerHello>,
     /// Whether the client was told to try again.
-    retried: bool,
-    offers_early_data: bool,
-    takes_early_data: Option<bool>,
-    forward: Side,
-    backward: Side,
+    pub(super) retried: bool,
+    pub(super) offers_early_data: bool,
+    pub(super) takes_early_data: Option<bool>,
+    pub(super) forward: Side,
+    pub(super) backward: Side,
     /// What has come so far.
-    order: u64,
-    waiting: usize,
+    pub(super) order: u64,
+    pub(super) waiting: usize,
     /// How many secrets there were when it was last looked for them.
-    news: u64,
+    pub(super) news: u64,
     /// Whether bytes of the hellos are missing.
-    torn: bool,
+    pub(super) torn: bool,
     /// How often it was tried to find out what is missing of them.
-    tries: u32,
+    pub(super) tries: u32,
+    /// Bytes that were looked at for that.
+    pub(super) tried: u64,
     /// Whether records that do not authenticate are counted.
-    is_counted: bool,
-    why: Option<Closed>,
+    pub(super) is_counted: bool,
+    pub(super) why: Option<Closed>,
 }
 
 /// Why a connection is not opened.
@@ -87,7 +99,7 @@ pub(super) enum Closed {
 }
 
 /// What became of the bytes at the start of a buffer.
-enum Step {
+pub(super) enum Step {
     /// So many are done with.
     Done(usize),
     /// More must be there.
@@ -107,7 +119,7 @@ enum Said {
 
 impl Channel {
     pub(super) fn new(connection: Connection) -> Self {
-        let side = || Side { record: 1, ..Side::default() };
+        let side = || Side { record: 1, most_work: MOST_WORK, ..Side::default() };
         Self {
             connection,
             opened: false,
@@ -124,6 +136,7 @@ impl Channel {
             news: 0,
             torn: false,
             tries: 0,
+            tried: 0,
             is_counted: false,
             why: None,
         }
@@ -139,7 +152,7 @@ impl Channel {
         self.opened.then_some(&self.connection)
     }
 
-    fn side(&mut self, direction: Direction) -> &mut Side {
+    pub(super) fn side(&mut self, direction: Direction) -> &mut Side {
         match direction {
             Direction::Forward => &mut self.forward,
             Direction::Backward => &mut self.backward,
@@ -154,6 +167,7 @@ impl Channel {
         origin: Origin,
     ) {
         self.order += 1;
+        work.effort.heard += bytes.len() as u64;
         let order = self.order;
         let side = self.side(direction);
         if side.dead {
@@ -172,6 +186,9 @@ impl Channel {
     pub(super) fn gap<S: StreamSink>(&mut self, work: &mut Work<'_, S>, direction: Direction, gap: Gap) {
         self.order += 1;
         let side = self.side(direction);
+        if side.dead {
+            return;
+        }
         if side.blocked || side.retry || !side.queue.is_empty() {
             self.wait(work, direction, Item::Gap(gap));
         } else {
@@ -180,15 +197,27 @@ impl Channel {
         self.pump(work);
     }
 
-    fn wait<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, item: Item) {
+    fn wait<S: StreamSink>(&mut self, work: &mut Work<'_, S>, direction: Direction, item: Item) {
         let weight = item.weight();
         self.waiting += weight;
         *work.waiting += weight;
         let order = self.order;
         self.side(direction).queue.push_back((order, item));
         if self.waiting > MOST_WAITING || *work.waiting > MOST_WAITING_IN_ALL {
-            self.why = Some(self.lacking());
+            self.drop_waiting(work, direction);
+            if self.opened {
+                self.give_up(work, direction);
+            } else {
+                self.why = Some(self.lacking());
+            }
         }
+    }
+
+    fn drop_waiting<S>(&mut self, work: &mut Work<'_, S>, direction: Direction) {
+        let dropped = std::mem::take(&mut self.side(direction).queue);
+        let weight: usize = dropped.iter().map(|(_, item)| item.weight()).sum();
+        self.waiting -= weight;
+        *work.waiting -= weight;
     }
 
     /// What there is too little of to go on.
@@ -246,7 +275,7 @@ impl Channel {
         }
     }
 
-    fn unblock(&mut self) {
+    pub(super) fn unblock(&mut self) {
         for side in [&mut self.forward, &mut self.backward] {
             side.retry |= std::mem::take(&mut side.blocked);
         }
@@ -255,60 +284,13 @@ impl Channel {
     /// Says what is left when nothing more comes.
     pub(super) fn finish<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
         self.pump(work);
-        *work.waiting -= self.waiting;
         for direction in [Direction::Forward, Direction::Backward] {
+            self.drop_waiting(work, direction);
             self.give_up(work, direction);
         }
         let has_keys = self.forward.keys.is_some() || self.backward.keys.is_some();
         if !self.opened && !has_keys {
             self.why = self.why.or(Some(self.lacking()));
-        }
-    }
-
-    /// Tells that nothing more will be told of a stream of which something is missing.
-    fn give_up<S: StreamSink>(&mut self, work: &mut Work<'_, S>, direction: Direction) {
-        let is_blocked = self.side(direction).blocked;
-        let side = self.side(direction);
-        side.dead = true;
-        let Some(loss) = side.loss.take() else {
-            if self.opened && is_blocked {
-                self.tell_gap(work, direction, GapCause::Sealed, 1, false);
-            }
-            return;
-        };
-        let is_data = side.keys.as_ref().is_some_and(|keys| matches!(keys.stage, Stage::Application(_)));
-        let overhead = side.keys.as_ref().and_then(|keys| keys.opener.overhead());
-        if !self.opened || !is_data || loss.next == loss.from {
-            return;
-        }
-        let side = self.side(direction);
-        let exact =
-            overhead.filter(|_| loss.sure && side.said && !side.padded && !side.expects_next).and_then(|overhead| {
-                let plain = loss.known_bytes.checked_sub(loss.known * (HEADER as u64 + overhead))?;
-                (loss.next == loss.from + loss.known_bytes).then_some(plain)
-            });
-        self.tell_gap(work, direction, loss.cause, exact.unwrap_or(1), exact.is_some());
-    }
-
-    fn lose(&mut self, direction: Direction, gap: Gap) {
-        let version = self.hello.map(|hello| hello.version);
-        if self.random.is_none() || self.hello.is_none() {
-            self.torn = true;
-            // The random stands in front, and hellos may be longer than a packet.
-            let side = self.side(direction);
-            let body = [side.messages.rest(), side.buffer.get(HEADER..).unwrap_or_default()].concat();
-            let is_client = body.first() == Some(&handshake::CLIENT_HELLO);
-            if let Some(hello) = body.get(4..).filter(|_| is_client).and_then(ClientHello::read) {
-                self.client = direction;
-                self.random.get_or_insert(hello.random);
-            }
-        }
-        let side = self.side(direction);
-        if !side.dead {
-            side.lose(gap, |content, sealed| match version {
-                Some(TlsVersion::TLS_1_3) | None => content == APPLICATION_DATA,
-                Some(_) => sealed,
-            });
         }
     }
 
@@ -409,193 +391,7 @@ impl Channel {
         passes
     }
 
-    /// Notes that the record at the start of the buffer cannot be opened; its length, if it has one.
-    fn begin_loss(&mut self, direction: Direction, whole: Option<u64>) {
-        let side = self.side(direction);
-        let from = side.start;
-        let whole_bytes = whole.unwrap_or(0);
-        side.loss = Some(Loss {
-            from,
-            known: u64::from(whole.is_some()),
-            known_bytes: whole_bytes,
-            next: from + whole.unwrap_or(1),
-            sure: whole.is_some(),
-            failures: u32::from(whole.is_some()),
-            cause: GapCause::Sealed,
-        });
-        side.messages.clear();
-    }
-
-    fn count_unauthentic<S>(&mut self, work: &mut Work<'_, S>) {
-        if !self.is_counted {
-            self.is_counted = true;
-            work.counters.unauthentic += 1;
-        }
-    }
-
-    /// Looks for the next record that can be opened, behind some that could not.
-    fn search<S: StreamSink>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        rest: &mut [u8],
-        loss: Loss,
-    ) -> Step {
-        let start = self.side(direction).start;
-        let mut loss = loss;
-        if loss.next > start && !rest.is_empty() {
-            return Step::Done(rest.len().min(usize::try_from(loss.next - start).unwrap_or(usize::MAX)));
-        }
-        let here = rest.first_chunk::<HEADER>().map(|header| (*header, body_length(*header)));
-        let (header, length) = match here {
-            None => return Step::More,
-            Some((header, Some(length))) => (header, length),
-            Some((_, None)) => {
-                loss.sure = false;
-                self.side(direction).loss = Some(loss);
-                return Step::Done(next_header(rest));
-            }
-        };
-        let Some(body) = rest.get_mut(HEADER..HEADER + length) else { return Step::More };
-        let whole = HEADER + length;
-        let [content, ..] = header;
-        let is_1_3 = self.hello.is_none_or(|hello| hello.version == TlsVersion::TLS_1_3);
-        let is_plain = if is_1_3 { content != APPLICATION_DATA } else { !self.side(direction).sealed };
-        if content == CHANGE_CIPHER_SPEC && *body == [1] && is_plain {
-            let side = self.side(direction);
-            side.sealed = true;
-            loss.known_bytes += whole as u64;
-            loss.next = start + whole as u64;
-            // Behind it the numbers of records begin anew in 1.2.
-            side.loss = if is_1_3 { Some(loss) } else { None };
-            return Step::Done(if is_1_3 { 0 } else { whole });
-        }
-        if is_plain && is_1_3 && self.hello.is_some() {
-            // Nothing in the clear is wanted any more.
-            loss.known_bytes += if loss.sure { whole as u64 } else { 0 };
-            loss.next = start + if loss.sure { whole as u64 } else { 1 };
-            self.side(direction).loss = Some(loss);
-            return Step::Done(0);
-        }
-        let unknown = start.saturating_sub(loss.from + loss.known_bytes);
-        let end = start + whole as u64;
-        if !self.has_keys(work, direction, header, body, unknown / 22) {
-            if !is_plain || !self.torn {
-                return Step::Blocked;
-            }
-            // Most likely it is what it looks like: a part of the handshake.
-            loss.known_bytes += if loss.sure { whole as u64 } else { 0 };
-            loss.next = if loss.sure { end } else { start + 1 };
-            self.side(direction).loss = Some(loss);
-            return Step::Done(0);
-        }
-        let side = self.side(direction);
-        let least = side.keys.as_ref().map_or(22, |keys| keys.opener.least());
-        let window = (unknown / least).min(MOST_LOST);
-        let stage = side.keys.as_ref().map(|keys| (keys.stage, keys.sequence));
-        if let Some((opened, left)) = side.open(header, body, loss.known, window) {
-            side.loss = None;
-            if stage.is_some_and(|(_, sequence)| sequence == 0) {
-                side.sealed = true;
-            }
-            self.resolve(work, direction, &loss, left, stage, end);
-            self.take(work, direction, body, &opened, end);
-            return Step::Done(whole);
-        }
-        if self.lacks_next(direction) {
-            return Step::Blocked;
-        }
-        if let Some((opened, left)) = self.open_beyond(work, direction, header, body, loss.known + window) {
-            self.side(direction).loss = None;
-            self.resolve(work, direction, &loss, left, stage, end);
-            self.take(work, direction, body, &opened, end);
-            return Step::Done(whole);
-        }
-        let side = self.side(direction);
-        let is_hopeless = side.work > MOST_WORK;
-        if loss.sure {
-            loss.known += u64::from(!is_plain);
-            loss.known_bytes += whole as u64;
-            loss.next = end;
-            loss.failures += u32::from(!is_plain);
-            if unknown == 0 && !is_plain && loss.cause == GapCause::Sealed {
-                self.count_unauthentic(work);
-            }
-        } else {
-            loss.next = start + 1;
-        }
-        self.side(direction).loss = Some(loss);
-        if is_hopeless || loss.failures >= MOST_FAILURES {
-            self.give_up(work, direction);
-            if !self.opened {
-                self.count_unauthentic(work);
-                self.why = Some(Closed::Unauthentic);
-            }
-        }
-        Step::Done(0)
-    }
-
-    /// Tells what is missing between the record before a loss and the one behind it.
-    fn resolve<S: StreamSink>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        loss: &Loss,
-        left: Left,
-        before: Option<(Stage, u64)>,
-        end: u64,
-    ) {
-        let is_1_3 = self.hello.is_some_and(|hello| hello.version == TlsVersion::TLS_1_3);
-        let is_server = direction != self.client;
-        let side = self.side(direction);
-        let (Some(keys), Some((stage, sequence))) = (&side.keys, before) else { return };
-        let span = end.saturating_sub(loss.from);
-        let skipped = match left {
-            Left::Same(count) | Left::Before(count) => count,
-        };
-        side.record = side.record.saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX));
-        // The record that was opened is not missing.
-        let Some(overhead) = keys.opener.overhead() else {
-            if side.said || skipped > 1 {
-                self.tell_gap(work, direction, loss.cause, span.max(1), false);
-            }
-            return;
-        };
-        let whole = side.start.saturating_sub(loss.from);
-        let exact = match (left, stage) {
-            // No data comes before the keys for it.
-            (Left::Same(_), Stage::Handshake) | (Left::Before(0), Stage::Handshake) => return,
-            // In 1.2 the first record is the end of the handshake.
-            (Left::Same(1), _) if !is_1_3 && sequence == 0 => return,
-            (Left::Same(0), _) => return,
-            // Tickets may come before the first data.
-            (Left::Same(_), _) if side.padded || !side.said && (is_server || !is_1_3) => None,
-            (Left::Same(count), _) => whole.checked_sub(count * (HEADER as u64 + overhead)),
-            (Left::Before(_), _) => None,
-        };
-        let exact = exact.filter(|plain| *plain <= skipped << 14);
-        if exact != Some(0) {
-            self.tell_gap(work, direction, loss.cause, exact.unwrap_or(whole).max(1), exact.is_some());
-        }
-    }
-
-    fn tell_gap<S: StreamSink>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        cause: GapCause,
-        missing: u64,
-        exact: bool,
-    ) {
-        self.open(work);
-        let side = self.side(direction);
-        let (packet, time) = side.brought(side.start);
-        let gap = Gap { offset: side.offset, missing, exact, cause, packet, time };
-        side.offset += missing;
-        work.sink.gap(&self.connection, direction, gap);
-    }
-
-    fn open<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
+    pub(super) fn open<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
         if !self.opened {
             self.opened = true;
             self.connection.tls = self.hello.map(|hello| Tls { version: hello.version, suite: hello.suite });
@@ -605,7 +401,7 @@ impl Channel {
     }
 
     /// Takes what was in a record.
-    fn take<S: StreamSink>(
+    pub(super) fn take<S: StreamSink>(
         &mut self,
         work: &mut Work<'_, S>,
         direction: Direction,
@@ -688,7 +484,7 @@ impl Channel {
         }
     }
 
-    fn is_1_3(&self) -> bool {
+    pub(super) fn is_1_3(&self) -> bool {
         self.hello.is_some_and(|hello| hello.version == TlsVersion::TLS_1_3)
     }
 
@@ -707,177 +503,4 @@ impl Channel {
         }
         self.hello.get_or_insert(hello);
     }
-
-    /// Sees to it that a side has keys, if they are known.
-    fn has_keys<S>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
-    ) -> bool {
-        if self.side(direction).keys.is_none() {
-            if self.torn && (self.random.is_none() || self.hello.is_none()) && self.tries < MOST_TRIES {
-                self.tries += 1;
-                self.identify(work.keys, direction, header, body, window.min(MOST_TRIED_NUMBERS));
-            }
-            let keys = self.first_keys(work.keys, direction);
-            self.side(direction).keys = keys;
-        }
-        let side = self.side(direction);
-        if side.keys.is_some() && side.next.is_none() {
-            let next = self.next_keys(work.keys, direction);
-            self.side(direction).next = next;
-        }
-        self.side(direction).keys.is_some()
-    }
-
-    /// Opens a record behind two changes of keys, of which the first was said before bytes were lost.
-    fn open_beyond<S>(
-        &mut self,
-        work: &Work<'_, S>,
-        direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
-    ) -> Option<(Opened, Left)> {
-        let side = self.side(direction);
-        let next = side.next.take_if(|_| side.expects_next && window > 0)?;
-        let keys = side.keys.replace(next);
-        let beyond = self.next_keys(work.keys, direction);
-        let side = self.side(direction);
-        side.next = beyond;
-        let opened = side.open(header, body, 0, window);
-        if opened.is_none() {
-            side.next = side.keys.take();
-            side.keys = keys;
-        }
-        opened
-    }
-
-    /// Whether the next keys are needed and not known yet.
-    fn lacks_next(&mut self, direction: Direction) -> bool {
-        let side = self.side(direction);
-        side.expects_next && side.next.is_none()
-    }
-
-    fn first_keys(&self, log: &KeyLog, direction: Direction) -> Option<Keys> {
-        let (hello, random) = (self.hello?, self.random?);
-        let protection = hello.suite.protection()?;
-        let is_client = direction == self.client;
-        if hello.version != TlsVersion::TLS_1_3 {
-            return keys_1_2(log, &hello, &random, is_client);
-        }
-        if is_client && self.offers_early_data {
-            let server = if self.client == Direction::Forward { &self.backward } else { &self.forward };
-            let is_past = server.keys.as_ref().is_some_and(|keys| matches!(keys.stage, Stage::Application(_)));
-            if self.takes_early_data.is_none() && !is_past {
-                return None;
-            }
-            let early = log.secret(&random, Label::ClientEarly);
-            if let Some(early) = early.filter(|_| self.takes_early_data != Some(false)) {
-                return keys_1_3(protection, Stage::Early, early);
-            }
-        }
-        let secret = |stage| log.secret(&random, label(stage, is_client));
-        let handshake = secret(Stage::Handshake).and_then(|secret| keys_1_3(protection, Stage::Handshake, secret));
-        handshake.or_else(|| {
-            let stage = Stage::Application(0);
-            keys_1_3(protection, stage, secret(stage)?)
-        })
-    }
-
-    /// The keys behind those that a side has.
-    fn next_keys(&mut self, log: &KeyLog, direction: Direction) -> Option<Keys> {
-        let (hello, random) = (self.hello.filter(|hello| hello.version == TlsVersion::TLS_1_3)?, self.random?);
-        let protection = hello.suite.protection()?;
-        let is_client = direction == self.client;
-        let keys = self.side(direction).keys.as_ref()?;
-        let stage = match keys.stage {
-            Stage::Early => Stage::Handshake,
-            Stage::Handshake => Stage::Application(0),
-            Stage::Application(updates) => {
-                let secret = keys::updated(protection.hash, &keys.secret)?;
-                return keys_1_3(protection, Stage::Application(updates + 1), &secret);
-            }
-        };
-        keys_1_3(protection, stage, log.secret(&random, label(stage, is_client))?)
-    }
-
-    /// Finds out by trying whose connection it is, or in which suite, when the hello that says so is not in the capture.
-    fn identify(&mut self, log: &KeyLog, direction: Direction, header: [u8; HEADER], body: &mut [u8], window: u64) {
-        let is_client = direction == self.client;
-        let guessed = |suite: Suite| ServerHello {
-            version: TlsVersion::TLS_1_3,
-            suite,
-            random: [0; 32],
-            encrypt_then_mac: false,
-            compressed: false,
-        };
-        let hellos = match self.hello {
-            Some(hello) => vec![hello],
-            None => [0x1301, 0x1302, 0x1303].map(|suite| guessed(Suite(suite))).to_vec(),
-        };
-        for hello in hellos {
-            let Some(protection) = hello.suite.protection() else { continue };
-            let is_1_3 = hello.version == TlsVersion::TLS_1_3;
-            let first = if is_1_3 { label(Stage::Handshake, is_client) } else { Label::Master };
-            let randoms: Vec<Random> = match self.random {
-                Some(random) => vec![random],
-                None => log.all_with(first).take(MOST_TRIED).copied().collect(),
-            };
-            for random in randoms {
-                let of_stage = |stage| keys_1_3(protection, stage, log.secret(&random, label(stage, is_client))?);
-                let keys = if is_1_3 {
-                    [of_stage(Stage::Handshake), of_stage(Stage::Application(0))]
-                } else {
-                    [keys_1_2(log, &hello, &random, is_client), None]
-                };
-                // On a copy: it is opened again in its place.
-                let mut copy = body.to_vec();
-                let mut opens =
-                    |keys: &Keys| (0..=window).any(|number| keys.opener.open(number, header, &mut copy).is_some());
-                if keys.iter().flatten().any(&mut opens) {
-                    (self.random, self.hello) = (Some(random), Some(hello));
-                    self.unblock();
-                    return;
-                }
-            }
-        }
-    }
-}
-
-fn label(stage: Stage, is_client: bool) -> Label {
-    match (stage, is_client) {
-        (Stage::Early, _) => Label::ClientEarly,
-        (Stage::Handshake, true) => Label::ClientHandshake,
-        (Stage::Handshake, false) => Label::ServerHandshake,
-        (Stage::Application(_), true) => Label::Client,
-        (Stage::Application(_), false) => Label::Server,
-    }
-}
-
-fn keys_1_3(protection: Protection, stage: Stage, secret: &Secret) -> Option<Keys> {
-    debug_assert_ne!(protection.hash, Hash::Sha1);
-    Some(Keys::new(stage, secret.clone(), keys::opener_1_3(protection, secret)?))
-}
-
-fn keys_1_2(log: &KeyLog, hello: &ServerHello, random: &Random, is_client: bool) -> Option<Keys> {
-    let master = log.secret(random, Label::Master)?;
-    let protection = hello.suite.protection()?;
-    let [client, server] = keys::openers_1_2(protection, hello.encrypt_then_mac, master, random, &hello.random)?;
-    Some(Keys::new(Stage::Application(0), Secret::new(), if is_client { client } else { server }))
-}
-
-/// How many bytes to pass over to come to what may be a header, or the beginning of one.
-fn next_header(bytes: &[u8]) -> usize {
-    let is_header = |at: &usize| {
-        let rest = bytes.get(*at..).unwrap_or_default();
-        match rest.first_chunk() {
-            Some(header) => body_length(*header).is_some(),
-            None => (20..=24).contains(rest.first().unwrap_or(&0)) && rest.get(1).is_none_or(|major| *major == 3),
-        }
-    };
-    (1..bytes.len()).find(is_header).unwrap_or(bytes.len())
 }

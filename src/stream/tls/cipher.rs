@@ -161,9 +161,11 @@ fn aead(cipher: Cipher, key: &[u8]) -> Option<Keyed> {
 
 /// What is authenticated beside the plaintext in TLS 1.2: sequence number, type, version, and length of the plaintext.
 fn associated(sequence: u64, [content, major, minor, ..]: [u8; HEADER], length: usize) -> [u8; 13] {
-    let [a, b, c, d, e, f, g, h] = sequence.to_be_bytes();
     let [high, low] = (length as u16).to_be_bytes();
-    [a, b, c, d, e, f, g, h, content, major, minor, high, low]
+    let header = [content, major, minor, high, low];
+    let mut all = [0; 13];
+    all.iter_mut().zip(sequence.to_be_bytes().iter().chain(&header)).for_each(|(byte, from)| *byte = *from);
+    all
 }
 
 impl Keyed {

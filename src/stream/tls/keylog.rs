@@ -194,14 +194,10 @@ impl KeyLog {
         let line = line.trim_ascii();
         let is_needless = line.is_empty()
             || line.starts_with(b"#")
-            || OTHERS.iter().any(|other| line.starts_with(other.as_bytes())) && !self.is_needed(line);
+            || OTHERS.iter().any(|other| line.starts_with(other.as_bytes())) && !is_needed(line);
         if !is_needless && !self.secret_of(line) {
             self.wrong_lines += 1;
         }
-    }
-
-    fn is_needed(&self, line: &[u8]) -> bool {
-        LABELS.iter().any(|(name, _)| line.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b" ")))
     }
 
     /// Takes a line with a secret; whether it is one.
@@ -228,6 +224,10 @@ impl KeyLog {
         }
         fits
     }
+}
+
+fn is_needed(line: &[u8]) -> bool {
+    LABELS.iter().any(|(name, _)| line.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b" ")))
 }
 
 fn hex<const MOST: usize>(text: &[u8]) -> Option<ArrayVec<u8, MOST>> {

@@ -13,7 +13,9 @@ use super::suite::{Cipher, Hash, Protection};
 pub(super) fn mac(hash: Hash, key: &[u8], parts: &[&[u8]]) -> Secret {
     fn with<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> Secret {
         let Ok(mut mac) = <M as KeyInit>::new_from_slice(key) else { return Secret::new() };
-        parts.iter().for_each(|part| mac.update(part));
+        for part in parts {
+            mac.update(part);
+        }
         mac.finalize().into_bytes().iter().copied().collect()
     }
     match hash {

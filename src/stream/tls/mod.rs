@@ -27,10 +27,12 @@ mod cipher;
 mod handshake;
 mod keylog;
 mod keys;
+mod resync;
+mod secrets;
 mod side;
 mod suite;
 
-use channel::{Channel, Closed, Work};
+use channel::{Channel, Closed, Effort, Work};
 
 pub use keylog::KeyLog;
 pub use suite::{Suite, TlsVersion};
@@ -85,6 +87,7 @@ pub struct Decrypting<S> {
     states: HashMap<ConnectionId, State>,
     spool: Option<(Spool, u16)>,
     waiting: usize,
+    effort: Effort,
 }
 
 enum State {
@@ -101,14 +104,16 @@ enum Early {
     Gap(Direction, Gap),
 }
 
+/// Bytes of a `ClientHello` up to the end of its random, with the header of its record.
+const LEAST_HELLO: u64 = 43;
 /// So much may be said before it is known what it is.
-const MOST_EARLY: usize = 1 << 16;
+const MOST_EARLY: usize = 1 << 12;
 
 impl<S: StreamSink> Decrypting<S> {
     /// No connections yet.
     pub fn new(sink: S) -> Self {
         let (keys, counters) = (KeyLog::new(), Counters::default());
-        Self { sink, keys, counters, states: HashMap::new(), spool: None, waiting: 0 }
+        Self { sink, keys, counters, states: HashMap::new(), spool: None, waiting: 0, effort: Effort::default() }
     }
 
     /// Keeps plaintext, which lies in no capture: its bytes have places in the source with this number.
@@ -141,48 +146,44 @@ impl<S: StreamSink> Decrypting<S> {
         Counters { wrong_lines: self.keys.wrong_lines(), ..self.counters.clone() }
     }
 
-    fn work<'a>(
-        sink: &'a mut S,
-        keys: &'a mut KeyLog,
-        counters: &'a mut Counters,
-        spool: &'a mut Option<(Spool, u16)>,
-        waiting: &'a mut usize,
-    ) -> Work<'a, S> {
-        Work { sink, keys, counters, spool, waiting }
+    /// What is known of a connection, if it is or may be in TLS, and what is needed to go on with it.
+    fn state(&mut self, connection: ConnectionId) -> Option<(&mut State, Work<'_, S>)> {
+        let Self { sink, keys, counters, states, spool, waiting, effort } = self;
+        let state = states.get_mut(&connection)?;
+        Some((state, Work { sink, keys, counters, spool, waiting, effort }))
     }
 
-    /// Gives something to a connection that is, or may be, in TLS.
+    /// Gives something to a connection of which it is not known yet what it is.
     #[cold]
     fn early(&mut self, connection: &Connection, item: Early) {
-        let Self { sink, keys, counters, states, spool, waiting } = self;
-        let Some(state) = states.get_mut(&connection.id) else { return };
-        if let State::New(early) = state {
-            early.push(item);
-            match kind(early) {
-                Kind::Unknown => {}
-                Kind::Tls => {
-                    let mut channel = Channel::new(*connection);
-                    let mut work = Self::work(sink, keys, counters, spool, waiting);
-                    for item in std::mem::take(early) {
-                        feed(&mut channel, &mut work, item);
-                    }
-                    *state = State::Channel(Box::new(channel));
-                }
-                Kind::Other => {
-                    let early = std::mem::take(early);
-                    states.remove(&connection.id);
-                    pass_on(sink, connection, early);
-                    return;
-                }
-            }
-        } else if let State::Channel(channel) = state {
-            feed(channel, &mut Self::work(sink, keys, counters, spool, waiting), item);
+        let Some((State::New(early), mut work)) = self.state(connection.id) else { return };
+        early.push(item);
+        let kind = kind(early);
+        let early = if kind == Kind::Unknown { return } else { std::mem::take(early) };
+        if kind == Kind::Other {
+            pass_on(work.sink, connection, early);
+            self.states.remove(&connection.id);
+            return;
         }
+        let mut channel = Channel::new(*connection);
+        for item in early {
+            match item {
+                Early::Data(direction, origin, bytes) => channel.data(&mut work, direction, &bytes, origin),
+                Early::Gap(direction, gap) => channel.gap(&mut work, direction, gap),
+            }
+        }
+        self.states.insert(connection.id, State::Channel(Box::new(channel)));
+        self.settle(connection);
+    }
+
+    /// Closes a connection of which nothing can be told.
+    fn settle(&mut self, connection: &Connection) {
+        let Some((state, mut work)) = self.state(connection.id) else { return };
         if let State::Channel(channel) = state
             && let Some(why) = channel.closed()
         {
-            channel.finish(&mut Self::work(sink, keys, counters, spool, waiting));
-            count(counters, why);
+            channel.finish(&mut work);
+            count(work.counters, why);
             *state = State::Closed;
         }
     }
@@ -197,60 +198,53 @@ impl<S: StreamSink> StreamSink for Decrypting<S> {
         if self.states.is_empty() {
             return self.sink.data(connection, direction, bytes, origin);
         }
-        let Self { sink, keys, counters, states, spool, waiting } = self;
-        match states.get_mut(&connection.id) {
-            None => sink.data(connection, direction, bytes, origin),
+        match self.state(connection.id) {
+            None => self.sink.data(connection, direction, bytes, origin),
             // The usual beginning of a connection that is not in TLS.
-            Some(State::New(early)) if early.is_empty() && kind_of(bytes) == Kind::Other => {
-                states.remove(&connection.id);
-                sink.open(connection);
-                sink.data(connection, direction, bytes, origin);
+            Some((State::New(early), work)) if early.is_empty() && kind_of(bytes) == Kind::Other => {
+                work.sink.open(connection);
+                work.sink.data(connection, direction, bytes, origin);
+                self.states.remove(&connection.id);
             }
-            Some(State::Channel(channel)) => {
-                channel.data(&mut Self::work(sink, keys, counters, spool, waiting), direction, bytes, origin);
-                if channel.closed().is_some() {
-                    self.early(connection, Early::Data(direction, origin, Vec::new()));
-                }
+            Some((State::New(_), _)) => self.early(connection, Early::Data(direction, origin, bytes.to_vec())),
+            Some((State::Channel(channel), mut work)) => {
+                channel.data(&mut work, direction, bytes, origin);
+                self.settle(connection);
             }
-            Some(State::Closed) => {}
-            Some(State::New(..)) => self.early(connection, Early::Data(direction, origin, bytes.to_vec())),
+            Some((State::Closed, _)) => {}
         }
     }
 
     fn gap(&mut self, connection: &Connection, direction: Direction, gap: Gap) {
-        if self.states.contains_key(&connection.id) {
-            self.early(connection, Early::Gap(direction, gap));
-        } else {
-            self.sink.gap(connection, direction, gap);
+        match self.state(connection.id) {
+            None => self.sink.gap(connection, direction, gap),
+            Some((State::New(_), _)) => self.early(connection, Early::Gap(direction, gap)),
+            Some((State::Channel(channel), mut work)) => {
+                channel.gap(&mut work, direction, gap);
+                self.settle(connection);
+            }
+            Some((State::Closed, _)) => {}
         }
     }
 
     fn close(&mut self, connection: &Connection, how: Close) {
-        let Self { sink, keys, counters, states, spool, waiting } = self;
-        match states.remove(&connection.id) {
-            None => sink.close(connection, how),
-            Some(State::New(early)) => {
-                pass_on(sink, connection, early);
-                sink.close(connection, how);
+        let Some((state, mut work)) = self.state(connection.id) else { return self.sink.close(connection, how) };
+        match state {
+            State::New(early) => {
+                pass_on(work.sink, connection, std::mem::take(early));
+                work.sink.close(connection, how);
             }
-            Some(State::Channel(mut channel)) => {
-                channel.finish(&mut Self::work(sink, keys, counters, spool, waiting));
+            State::Channel(channel) => {
+                channel.finish(&mut work);
                 if let Some(connection) = channel.opened() {
-                    sink.close(connection, how);
+                    work.sink.close(connection, how);
                 } else if let Some(why) = channel.closed() {
-                    count(counters, why);
+                    count(work.counters, why);
                 }
             }
-            Some(State::Closed) => {}
+            State::Closed => {}
         }
-    }
-}
-
-fn feed<S: StreamSink>(channel: &mut Channel, work: &mut Work<'_, S>, item: Early) {
-    match item {
-        Early::Data(_, _, bytes) if bytes.is_empty() => {}
-        Early::Data(direction, origin, bytes) => channel.data(work, direction, &bytes, origin),
-        Early::Gap(direction, gap) => channel.gap(work, direction, gap),
+        self.states.remove(&connection.id);
     }
 }
 
@@ -303,6 +297,8 @@ fn kind(early: &[Early]) -> Kind {
     let mut weight = 0;
     for item in early {
         match item {
+            // Too short to have hidden the beginning of a handshake.
+            Early::Gap(_, gap) if gap.missing < LEAST_HELLO => {}
             Early::Gap(direction, _) => {
                 if let Some(start) = starts.get_mut(*direction as usize)
                     && start.as_ref().is_some_and(Vec::is_empty)

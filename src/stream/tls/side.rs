@@ -69,6 +69,7 @@ pub(super) struct Loss {
 }
 
 /// Records of one direction.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Default)]
 pub(super) struct Side {
     /// What came while nothing could be read, with its number in the order of arrival.
@@ -106,6 +107,8 @@ pub(super) struct Side {
     pub(super) passed: u32,
     /// Bytes that were looked at for nothing since a record was opened.
     pub(super) work: u64,
+    /// How many of them there may be.
+    pub(super) most_work: u64,
     /// Whether it is given up.
     pub(super) dead: bool,
 }
@@ -205,7 +208,7 @@ impl Side {
                     return Some((opened, left));
                 }
                 self.work += body.len().max(LEAST_WORK) as u64;
-                if self.work > MOST_WORK {
+                if self.work > self.most_work {
                     return None;
                 }
             }
@@ -216,8 +219,6 @@ impl Side {
 
 /// What a try costs beside the bytes.
 const LEAST_WORK: usize = 128;
-/// Bytes that are looked at for nothing before a stream is given up.
-pub(super) const MOST_WORK: u64 = 64 << 20;
 
 /// Records that were left out before one that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

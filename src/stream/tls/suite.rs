@@ -87,6 +87,7 @@ impl Hash {
 
 type Row = (u16, &'static str, Option<Protection>);
 
+#[allow(clippy::unnecessary_wraps, reason = "it stands in a column of the table where None does as well")]
 const fn with(cipher: Cipher, hash: Hash) -> Option<Protection> {
     Some(Protection { cipher, hash })
 }

@@ -104,7 +104,7 @@ fn told_late(parts: &[(Direction, Part)], log: &str, late: usize) -> (Told, Coun
             decrypting.learn(log.as_bytes());
         }
         let offset = &mut offsets[*direction as usize];
-        let (packet, time) = (number as u64 + 1, Time::from_nanoseconds(number as i64));
+        let (packet, time) = (number as u64 + 1, Time::from_nanoseconds((number as u64).cast_signed()));
         match part {
             Part::Data(bytes) => {
                 let origin = Origin { packet, time, offset: *offset, place: Place::NOWHERE, record: 0 };
@@ -401,7 +401,7 @@ fn recorded() -> Vec<(String, Recorded)> {
             };
             match kind {
                 "suite" => rest.clone_into(&mut suite),
-                "key" => script.log += &format!("{rest}\n"),
+                "key" => script.log.extend([rest, "\n"]),
                 ">" => script.steps.push((Direction::Forward, bytes())),
                 "<" => script.steps.push((Direction::Backward, bytes())),
                 "said>" => script.say(Direction::Forward, &bytes()),

@@ -1,5 +1,6 @@
 //! Connections in TLS, as rustls has them.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
@@ -70,8 +71,13 @@ struct Log(Mutex<String>);
 
 impl rustls::KeyLog for Log {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        *self.0.lock().unwrap() += &format!("{label} {} {}\n", hex(client_random), hex(secret));
+        let mut text = self.0.lock().unwrap();
+        write!(text, "{label} ").unwrap();
+        for (number, byte) in client_random.iter().chain(secret).enumerate() {
+            let space = if number == client_random.len() { " " } else { "" };
+            write!(text, "{space}{byte:02x}").unwrap();
+        }
+        text.push('\n');
     }
 }
 
