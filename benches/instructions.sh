@@ -9,12 +9,14 @@
 #
 # Each command runs over a small capture of each mix, made by examples/big_capture with a fixed seed. What a start costs
 # (the same command over a capture without packets) is measured for itself and taken off. The figures are in thousandths
-# of an instruction for a byte, and in thousands of instructions for a start.
+# of an instruction for a byte, in thousands of instructions for a start, and in instructions for a record.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly SIZE=3MB TOLERANCE=5 FIGURES=benches/instructions.tsv
 readonly MIXES=(produce fetch metadata small mixed) COMMANDS=(export list)
+# Bytes of a record's value, and the codec.
+readonly RECORDS=(100-none 100-zstd 1024-none 1024-zstd)
 
 command -v valgrind >/dev/null || { echo "$0: valgrind is not installed" >&2; exit 2; }
 cargo build --quiet --release --bin kafkascope --example big_capture
@@ -64,9 +66,18 @@ for command in "${COMMANDS[@]}"; do
     done
 done
 
+start=$(instructions "$target/kafkascope" -q export "$folder/empty.pcap")
+for records in "${RECORDS[@]}"; do
+    "$target/examples/big_capture" --size 2MB --connections 1 --seed 1 --mix produce --record-size "${records%-*}" \
+        --codec "${records#*-}" "$folder/records.pcap" 2>/dev/null
+    count=$(instructions "$target/kafkascope" -q export "$folder/records.pcap")
+    total=$("$target/kafkascope" -q export "$folder/records.pcap" | grep -o '"offset":' | wc -l)
+    judge record "$records" $(((count - start) / total)) || worse=1
+done
+
 if [ "${KAFKASCOPE_BLESS:-}" = 1 ]; then
     {
-        printf '# Instructions: thousandths for a byte of capture, thousands for a start. Written by benches/instructions.sh.\n'
+        printf '# Instructions: thousandths for a byte of capture, thousands for a start, ones for a record. Written by benches/instructions.sh.\n'
         printf '# %s\n' "$(rustc --version)"
         cat "$folder/figures"
     } >"$FIGURES"

@@ -200,6 +200,24 @@ fn list_is_what_is_done_when_no_command_is_named() {
 }
 
 #[test]
+fn what_is_spoken_at_an_endpoint_can_be_said() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    let of_client = |text: &str| text.matches("10.0.0.9:51522").count();
+    let lines = |arguments: &[&str]| of_client(&stdout(&run(&[&["list"], arguments, &[path.as_str()]].concat())));
+    let all = of_client(SHOP);
+    assert_eq!(lines(&["--decode-as", "9092=kafka"]), all);
+    assert_eq!(lines(&["--decode-as", "9092=none"]), 0);
+    assert_eq!(lines(&["--decode-as", "127.0.0.1:9092=none"]), all);
+    assert_eq!(lines(&["--port", "9092", "--decode-as", "9092=none", "--decode-as", "9092=kafka"]), all);
+    for wrong in ["9092", "9092=http", "92000=kafka", "broker:9092=kafka", "::1=kafka"] {
+        let output = run(&["list", "--decode-as", wrong, &path]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(stderr(&output).contains(wrong), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn standard_input_is_a_file_named_dash() {
     let folder = TempDir::new().unwrap();
     let path = shop().write(&folder, "shop.pcapng");

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use foldhash::{HashMap, HashMapExt};
 
 use super::page::{Draft, KindId, Record};
-use super::{Book, Ends, Kind, Sealed};
-use crate::capture::{Captures, CommentsAt, Packet, Spool};
+use super::{Book, Comments, Ends, Kind, Sealed};
+use crate::capture::{Captures, Packet, Spool};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
 use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
 use crate::protocol::{Catalog, Plan, Side};
@@ -146,7 +146,10 @@ struct Writer<'b, 'p> {
     /// Whether a connection has its endpoints in the book or in the list, by its number.
     is_known: Vec<bool>,
     new_connections: Vec<(ConnectionId, Ends)>,
-    new_comments: Vec<(u64, CommentsAt)>,
+    new_comments: Vec<Comments>,
+    /// Messages that were written.
+    written: u64,
+    faulty: u64,
 }
 
 impl<'b, 'p> Writer<'b, 'p> {
@@ -164,6 +167,8 @@ impl<'b, 'p> Writer<'b, 'p> {
             is_known: Vec::new(),
             new_connections: Vec::new(),
             new_comments: Vec::new(),
+            written: 0,
+            faulty: 0,
         }
     }
 
@@ -173,7 +178,7 @@ impl<'b, 'p> Writer<'b, 'p> {
             self.book.state_mut().status.first = Some(packet.time);
         }
         if let Some(at) = packet.comments_at() {
-            self.new_comments.push((packet.number, at));
+            self.new_comments.push(Comments { packet: packet.number, before: self.written + 1, at });
         }
     }
 
@@ -188,6 +193,7 @@ impl<'b, 'p> Writer<'b, 'p> {
         state.open.extend_from_slice(self.draft.bytes.get(self.given..).unwrap_or_default());
         self.given = self.draft.bytes.len();
         state.messages += std::mem::take(&mut self.messages);
+        state.status.faulty = self.faulty;
         if self.draft.is_full() {
             let sealed = Sealed { first: state.open_first, bytes: state.open.as_slice().into() };
             state.pages.push(sealed);
@@ -297,6 +303,9 @@ impl<'p> MessageSink<'p> for Writer<'_, 'p> {
         };
         self.draft.push(&record, message.pieces);
         self.messages += 1;
+        self.written += 1;
+        // Holes are counted for themselves.
+        self.faulty += u64::from(faulty && message.gap == 0);
         if self.draft.is_full() {
             self.publish();
         }

@@ -56,10 +56,20 @@ struct State<'p> {
     open_first: u64,
     kinds: Vec<Kind<'p>>,
     connections: Connections,
-    comments: Vec<(u64, CommentsAt)>,
+    /// In the order of packets.
+    comments: Vec<Comments>,
     topics: Arc<TopicNames>,
     sources: Arc<[Source]>,
     status: Status,
+}
+
+/// The comments of a packet.
+#[derive(Debug, Clone, Copy)]
+struct Comments {
+    packet: u64,
+    /// The number of the message that is the first to be whole with the packet or behind it.
+    before: u64,
+    at: CommentsAt,
 }
 
 /// A page that is full.
@@ -162,6 +172,8 @@ pub struct Status {
     pub total: Option<u64>,
     /// The time of the first packet.
     pub first: Option<Time>,
+    /// Messages with faults that are not holes.
+    pub faulty: u64,
     /// What became of connections in TLS.
     pub tls: stream::TlsCounters,
     /// Connections that are something else than Kafka.
@@ -280,10 +292,29 @@ impl<'p> Book<'p> {
             packets.sort_unstable();
             packets.dedup();
             let of = |packet: &u64| {
-                let found = state.comments.binary_search_by_key(packet, |(packet, _)| *packet).ok()?;
-                state.comments.get(found).map(|(_, at)| *at)
+                let found = state.comments.binary_search_by_key(packet, |comments| comments.packet).ok()?;
+                state.comments.get(found).map(|comments| comments.at)
             };
             (state.sources.clone(), packets.iter().filter_map(of).collect::<Vec<_>>())
+        };
+        room::comments(&sources, &places)
+    }
+
+    /// The comments that stand in front of a message: of packets behind the one that made the message before it whole, up to
+    /// the one that made this one whole. They may hold any characters.
+    ///
+    /// # Errors
+    /// As [`Book::message`].
+    pub fn comments_before(&self, index: u64) -> Result<Vec<String>, BookError> {
+        let (sources, places) = {
+            let state = self.state();
+            let first = state.comments.partition_point(|comments| comments.before < index);
+            let of = state.comments.iter().skip(first).take_while(|comments| comments.before == index);
+            let places: Vec<_> = of.map(|comments| comments.at).collect();
+            if places.is_empty() {
+                return Ok(Vec::new());
+            }
+            (state.sources.clone(), places)
         };
         room::comments(&sources, &places)
     }
@@ -363,6 +394,6 @@ impl<'p> State<'p> {
             + self.kinds.capacity() * size_of::<Kind<'_>>()
             + self.connections.addresses.capacity() * size_of::<IpAddr>()
             + self.connections.ends.capacity() * size_of::<Ends>()
-            + self.comments.capacity() * size_of::<(u64, CommentsAt)>()
+            + self.comments.capacity() * size_of::<Comments>()
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::conversation::{Endpoint, EndpointError, Options};
+
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
 #[command(name = "kafkascope", version, about, max_term_width = 120, arg_required_else_help = true)]
@@ -89,6 +91,9 @@ pub(crate) struct InputArgs {
     /// A broker's port, when it cannot be told
     #[arg(long, value_name = "N")]
     pub(crate) port: Vec<u16>,
+    /// What is spoken at an endpoint (PORT or ADDRESS:PORT), whatever it looks like: kafka or none
+    #[arg(long, value_name = "ENDPOINT=PROTOCOL", value_parser = decode_as)]
+    pub(crate) decode_as: Vec<(Endpoint, bool)>,
     /// Frames that say that they are longer are not believed
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
     pub(crate) max_frame: u32,
@@ -101,6 +106,27 @@ pub(crate) struct InputArgs {
     /// Stop after so many messages
     #[arg(short, long, value_name = "COUNT")]
     pub(crate) count: Option<u64>,
+}
+
+impl InputArgs {
+    /// What is set of how connections are read.
+    pub(crate) fn options(&self) -> Options {
+        let ports = self.port.iter().map(|port| (Endpoint::from(*port), true));
+        let decode_as = ports.chain(self.decode_as.iter().copied()).collect();
+        Options { max_frame: self.max_frame, decode_as, ..Options::default() }
+    }
+}
+
+/// Reads `ENDPOINT=PROTOCOL`: whether the protocol is Kafka's.
+fn decode_as(text: &str) -> Result<(Endpoint, bool), String> {
+    let (endpoint, protocol) = text.split_once('=').ok_or("it has no `=`; as in 9093=kafka")?;
+    let is_kafka = match protocol {
+        "kafka" => true,
+        "none" => false,
+        _ => return Err("the protocol is kafka or none".to_owned()),
+    };
+    let endpoint = endpoint.parse().map_err(|error: EndpointError| error.to_string())?;
+    Ok((endpoint, is_kafka))
 }
 
 /// Arguments of `open`.
@@ -123,7 +149,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Only the message with this number
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) message: Vec<u64>,
 }
 

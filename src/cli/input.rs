@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::End;
 use super::args::{Common, InputArgs};
 use crate::capture::{Again, Captures, Damage, Time};
-use crate::conversation::{Message, MessageSink, Options, Session};
+use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
 use crate::stream::{Connection, KeyLog, Tls, TlsCounters, TlsVersion};
@@ -94,7 +94,7 @@ pub(super) fn read<'p, P: Printer<'p>>(
         foreign: Vec::new(),
     };
     let keys = keys(input)?;
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
+    let options = input.options();
     let mut session = Session::new(catalog, options, output);
     let has_keys = keys.has_sources();
     session.use_keys(keys);
@@ -247,6 +247,10 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, has_keys: b
             counted(counters.unmatched, "response without its request", "responses without their request"),
         ),
         (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
+        (
+            counters.crowded,
+            counted(counters.crowded, "connection let go for want of room", "connections let go for want of room"),
+        ),
         (
             packets.fragments_left_out,
             counted(packets.fragments_left_out, "IP fragment left out", "IP fragments left out"),

@@ -9,7 +9,7 @@ use super::End;
 use super::args::{Common, InputArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
-use crate::conversation::Options;
+use crate::dissect::Opening;
 use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
@@ -22,13 +22,14 @@ pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     }
     let catalog = super::catalog(common)?;
     let input = &open.input;
+    let decoders = super::decoders(&input.decode)?;
     let captures = Captures::open(input.read.iter().chain(&input.files), Again::Yes)?;
     let book = Book::new(&catalog);
-    let options = Options { max_frame: input.max_frame, ports: input.port.clone() };
+    let options = input.options();
     let indexer = Indexer::new(&book, captures, options).with_keys(super::input::keys(input)?);
     let screen = Screen {
         name: name(input),
-        opening: super::opening(&catalog, common),
+        opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,
         config,

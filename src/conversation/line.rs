@@ -48,10 +48,11 @@ impl Frame<'_> {
     }
 }
 
-/// Data pieces of its connection for which a response is held until its request comes.
-const HOLD_PIECES: u32 = 64;
+/// Data pieces of its connection for which a response is held until its request comes: it may stand behind a hole that is
+/// not given up yet (see [`stream`](crate::stream)).
+const HOLD_PIECES: u32 = 320;
 /// The same in nanoseconds of capture time.
-const HOLD_TIME: i64 = Time::SECOND;
+const HOLD_TIME: i64 = 3 * Time::SECOND;
 /// Responses, and bytes of them, that are held for one connection.
 const MAX_HELD: usize = 256;
 const MAX_HELD_BYTES: usize = 4 << 20;
@@ -262,6 +263,7 @@ impl Line {
         if side == Side::Request {
             self.talk.outside.forget();
         }
+        self.look_once_more(shared, side);
         let framer = self.framer(side);
         let kept = std::mem::take(&mut framer.buffer);
         let start = framer.start;
@@ -297,14 +299,19 @@ impl Line {
         framer.forget_before(start, &mut shared.spare.pieces);
     }
 
+    /// Looks for a frame in what is kept, behind which nothing will come.
+    fn look_once_more<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
+        let framer = self.framer(side);
+        if framer.state == State::Lost && !framer.buffer.is_empty() {
+            framer.needed = 0;
+            self.take(shared, side, &[], 0);
+        }
+    }
+
     /// Tells what is left when no more data comes.
     pub(super) fn close<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
         for side in [Side::Request, Side::Response] {
-            let framer = self.framer(side);
-            if framer.state == State::Lost && !framer.buffer.is_empty() {
-                framer.needed = 0;
-                self.take(shared, side, &[], 0);
-            }
+            self.look_once_more(shared, side);
             let framer = self.framer(side);
             if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
                 cut.missing += left;
@@ -318,6 +325,39 @@ impl Line {
                 let length = u64::from(length) + 4;
                 self.frame(shared, side, &kept, start, (length, length.saturating_sub(kept.len() as u64)));
             }
+        }
+        self.release(shared, None);
+    }
+
+    /// Bytes that are kept: of frames that are not whole yet, and of responses that wait.
+    pub(super) fn kept(&self) -> usize {
+        let of = |framer: &Framer| framer.buffer.len() + framer.cut.as_ref().map_or(0, |cut| cut.bytes.len());
+        of(&self.requests) + of(&self.responses) + self.talk.held_bytes()
+    }
+
+    /// Tells what is kept as it is; of frames that are not whole, the rest is skipped.
+    pub(super) fn let_go<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
+        for side in [Side::Request, Side::Response] {
+            self.look_once_more(shared, side);
+            let framer = self.framer(side);
+            let kept = std::mem::take(&mut framer.buffer);
+            let start = framer.start;
+            framer.start += kept.len() as u64;
+            framer.needed = 0;
+            let length = frame_size(&kept).filter(|_| framer.state == State::Framed);
+            if let Some(length) = length {
+                let (length, there) = (u64::from(length) + 4, kept.len() as u64);
+                framer.state = State::Skipping(length - there);
+                self.frame(shared, side, &kept, start, (length, length - there));
+            } else if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
+                cut.missing += left;
+                self.cut_frame(shared, side);
+            } else if !kept.is_empty() {
+                framer.state = State::Lost;
+            }
+            let framer = self.framer(side);
+            let start = framer.start;
+            framer.forget_before(start, &mut shared.spare.pieces);
         }
         self.release(shared, None);
     }
@@ -411,8 +451,7 @@ impl Line {
             gap: frame.gap,
             age: 0,
         });
-        let bytes: usize = self.talk.held.iter().map(|held| held.frame.len()).sum();
-        if self.talk.held.len() > MAX_HELD || bytes > MAX_HELD_BYTES {
+        if self.talk.held.len() > MAX_HELD || self.talk.held_bytes() > MAX_HELD_BYTES {
             self.release(shared, None);
         }
     }
@@ -428,7 +467,7 @@ impl Line {
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
             let pending = self.talk.answer_to(&held.frame, &mut shared.spare.pending);
-            let limit = if self.from_the_start { HOLD_TIME } else { 0 };
+            let limit = if self.from_the_start || self.talk.is_younger(&held.frame) { HOLD_TIME } else { 0 };
             let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
             if pending.is_none() && !expired {
                 self.talk.held.push_front(held);

@@ -8,9 +8,11 @@
 //!   start of a segment) sends a frame that a known request takes whole. A request that only looks like one from
 //!   outside is believed when the other side answers with its correlation id, or is known as a broker. All else is
 //!   never called Kafka.
+//!   What the reader says of an endpoint ([`Options::decode_as`]) goes before all that.
 //! - **Responses** come in the order of their requests. One that comes before its request, as captures of several
-//!   queues show it, is held for 64 pieces of data of its connection or 1 s; after that its request counts as not seen. Where the
-//!   connection's beginning was not captured, it is held only until later data comes.
+//!   queues or with holes show it, is held for 320 pieces of data of its connection or 3 s; after that its request counts
+//!   as not seen. Where the connection's beginning was not captured, and the response is older than the first request that
+//!   was, it is held only until later data comes.
 //! - **Holes**: the frame that a hole cuts is shown as far as it goes, once its last byte has come. Where its size tells, the stream goes on behind
 //!   it as if nothing had happened; else the next frame that is certain is looked for, and marked as guessed.
 //! - **Topic ids**: which id is which topic is learnt from the messages that have both, and from fetched records of the
@@ -20,6 +22,7 @@
 //!   request that joined it. After a hole among the requests, what was said before it is forgotten.
 //! - **Bare tokens** follow a SaslHandshake of version 0, up to the first frame that a known request takes whole.
 
+mod endpoint;
 mod framer;
 mod judge;
 mod line;
@@ -31,6 +34,7 @@ mod talk;
 mod topics;
 mod tracker;
 
+pub use endpoint::{Endpoint, EndpointError};
 pub use framer::Piece;
 pub(crate) use message::pieces_before;
 pub use message::{Exchange, Message, Subject};

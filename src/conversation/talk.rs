@@ -17,6 +17,8 @@ const MAX_PENDING: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     pending: VecDeque<Pending>,
+    /// The correlation id of the first request that was seen.
+    first: Option<i32>,
     /// Responses whose request was not seen yet, in their order.
     pub(super) held: VecDeque<Held>,
     /// Whether bare SASL tokens may come.
@@ -67,6 +69,9 @@ impl Talk {
         if self.pending.len() >= MAX_PENDING {
             self.pending.pop_front();
         }
+        if let Call::Api { correlation, .. } = request.call {
+            self.first.get_or_insert(correlation);
+        }
         self.pending.push_back(request);
     }
 
@@ -89,6 +94,11 @@ impl Talk {
         self.pending.pop_front()
     }
 
+    /// Whether a response answers a request that was sent after the first that was seen, as clients count.
+    pub(super) fn is_younger(&self, frame: &[u8]) -> bool {
+        self.first.zip(correlation_of(frame)).is_some_and(|(first, correlation)| correlation > first)
+    }
+
     /// What was asked with this correlation id, if it waits for an answer.
     pub(super) fn asked(&self, correlation: i32) -> Option<Call> {
         let asks = |call: &Call| matches!(call, Call::Api { correlation: asked, .. } if *asked == correlation);
@@ -99,6 +109,11 @@ impl Talk {
     fn answer_token(&mut self) -> Option<Pending> {
         let is_token = self.pending.front().is_some_and(|request| request.call == Call::Token);
         if is_token { self.pending.pop_front() } else { None }
+    }
+
+    /// Bytes of the responses that are held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held.iter().map(|held| held.frame.len()).sum()
     }
 
     /// The client's name for itself, shared by its requests as long as it stays the same.

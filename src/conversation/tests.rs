@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
 
+use super::tracker::State;
 use super::*;
 use crate::capture::{Place, Time};
 use crate::protocol::Catalog;
@@ -155,4 +156,45 @@ fn a_hole_that_goes_to_the_end_or_beyond_it() {
             Told { correlation: Some(2), bytes: (there, 121, missing), packets: packets.to_vec(), time, latency: None };
         assert_eq!(all[1..], [cut], "{there} {lost} {behind}");
     }
+}
+
+/// Many connections that each begin a frame and never end it.
+#[test]
+fn what_is_kept_is_bounded() {
+    let catalog = Catalog::builtin();
+    let options = Options { max_kept: 10_000, ..Options::default() };
+    let mut conversations = Conversations::new(&catalog, options, Messages::default());
+    // The beginning of a Produce request v3 of 1 MB.
+    let head = [0, 0x10, 0, 0, 0, 0, 0, 3, 0, 0, 0, 9, 0, 1, b'c', 0xff, 0xff, 0, 1, 0, 0, 0, 9];
+    let mut connections = Vec::new();
+    for number in 1..=50 {
+        let connection = Connection {
+            id: ConnectionId(number),
+            initiator: SocketAddr::from(([10, 0, 0, 1], number as u16)),
+            responder: SocketAddr::from(([10, 0, 0, 2], 9092)),
+            handshake: true,
+            opened: Time::default(),
+            tls: None,
+        };
+        conversations.open(&connection);
+        let mut offset = 0;
+        for bytes in [&request(1)[..], &head, &[0x55; 1000]] {
+            let origin = Origin { packet: number, time: Time::default(), offset, place: Place::default(), record: 0 };
+            offset += bytes.len() as u64;
+            conversations.data(&connection, Direction::Forward, bytes, origin);
+            let kept: usize = conversations.connections.values().map(State::kept).sum();
+            assert!(kept <= 10_000 + 10_000 / 8 + 1000, "{kept}");
+        }
+        connections.push(connection);
+    }
+    let crowded = conversations.counters().crowded;
+    assert!((40..50).contains(&crowded), "{crowded}");
+    for connection in &connections {
+        conversations.close(connection, Close::EndOfCapture);
+    }
+    let told = &conversations.sink().0;
+    let cut: Vec<_> = told.iter().filter(|told| told.correlation == Some(9)).map(|told| told.bytes).collect();
+    assert_eq!((told.len(), cut.len()), (100, 50));
+    let size = 0x0010_0000 + 4;
+    assert!(cut.iter().all(|(there, whole, gap)| *whole == size && *there as u64 + gap == size && *there >= 23));
 }

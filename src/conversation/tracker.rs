@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
+use super::endpoint::Endpoint;
 use super::framer::{Origins, Piece};
 use super::judge::{Verdict, frame_size, judge};
 use super::line::Line;
@@ -12,7 +13,7 @@ use super::message::Message;
 use super::pool::Pool;
 use super::talk::Pending;
 use super::topics::Teaching;
-use crate::dissect::TopicNames;
+use crate::dissect::{TopicNames, responses_that_fit};
 use crate::protocol::Catalog;
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
@@ -37,13 +38,17 @@ pub trait MessageSink<'p> {
 pub struct Options {
     /// Frames that say that they are longer are not believed. Brokers take 100 MiB by default.
     pub max_frame: u32,
-    /// Ports of brokers: what goes to them is taken for Kafka whatever it looks like.
-    pub ports: Vec<u16>,
+    /// Endpoints of brokers, where what goes there is taken for Kafka whatever it looks like, and (false) endpoints where
+    /// nothing is. The last one that is meant decides.
+    pub decode_as: Vec<(Endpoint, bool)>,
+    /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
+    /// that keep most are told as far as they are there.
+    pub max_kept: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, ports: Vec::new() }
+        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20 }
     }
 }
 
@@ -62,6 +67,9 @@ pub struct Counters {
     pub guessed: u64,
     /// Frames whose size cannot be true.
     pub absurd_sizes: u64,
+    /// Connections whose unfinished frames were told, or that were taken for something else than Kafka, because too much
+    /// was kept ([`Options::max_kept`]).
+    pub crowded: u64,
     /// Responses whose request was not seen.
     pub unmatched: u64,
 }
@@ -70,7 +78,9 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct Conversations<'p, S> {
     pub(super) shared: Shared<'p, S>,
-    connections: HashMap<ConnectionId, State>,
+    pub(super) connections: HashMap<ConnectionId, State>,
+    /// Bytes that came since it was last counted how many are kept.
+    uncounted: usize,
 }
 
 /// What all connections share.
@@ -98,7 +108,7 @@ pub(super) struct Spare {
 }
 
 #[derive(Debug)]
-enum State {
+pub(super) enum State {
     Undecided(Box<Undecided>),
     Kafka(Box<Line>),
     Foreign,
@@ -106,7 +116,7 @@ enum State {
 
 /// A connection that may yet turn out to be Kafka.
 #[derive(Debug)]
-struct Undecided {
+pub(super) struct Undecided {
     connection: Connection,
     /// Whether the first byte of each stream is the first that was sent.
     from_the_start: bool,
@@ -130,6 +140,12 @@ const MAX_UNDECIDED: usize = 2 << 20;
 const MAX_CANDIDATES: usize = 256;
 /// A server that has said so much before its client has said anything is no broker.
 const MAX_UNASKED: usize = 64 << 10;
+/// Segments that are looked at to find a response where there is no request.
+const MAX_RESPONSES: usize = 16;
+/// A response that is longer is not held against every plan that there is.
+const MAX_RESPONSE: u32 = 1 << 20;
+/// Bytes that do not fit a plan by chance.
+const LONG_RESPONSE: usize = 64;
 /// The port that brokers listen on unless they are told otherwise.
 const KAFKA_PORT: u16 = 9092;
 const MAX_BROKERS: usize = 1 << 16;
@@ -149,7 +165,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             topics: TopicNames::new(),
             teaching: Teaching::default(),
         };
-        Self { shared, connections: HashMap::new() }
+        Self { shared, connections: HashMap::new(), uncounted: 0 }
     }
 
     /// Who is told.
@@ -168,25 +184,57 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     }
 }
 
+impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
+    /// Counts what is kept, and lets go of the largest parts where it is too much.
+    fn make_room(&mut self) {
+        let mut kept: Vec<(usize, ConnectionId)> =
+            self.connections.iter().map(|(id, state)| (state.kept(), *id)).collect();
+        let mut total: usize = kept.iter().map(|(bytes, _)| bytes).sum();
+        let limit = self.shared.options.max_kept;
+        if total <= limit {
+            return;
+        }
+        kept.sort_unstable();
+        // So much that it is not too much again at once.
+        while let Some((bytes, id)) = kept.pop().filter(|_| total > limit / 2) {
+            total -= bytes;
+            self.shared.counters.crowded += 1;
+            match self.connections.get_mut(&id) {
+                Some(State::Kafka(line)) => line.let_go(&mut self.shared),
+                Some(state) => state.decided(&mut self.shared, Decision::Foreign),
+                None => {}
+            }
+        }
+    }
+}
+
 impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     fn open(&mut self, connection: &Connection) {
-        let ports = &self.shared.options.ports;
-        let state = if ports.contains(&connection.responder.port()) {
-            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Forward, connection.handshake)))
-        } else if ports.contains(&connection.initiator.port()) {
-            State::Kafka(Box::new(self.shared.begin(*connection, Direction::Backward, connection.handshake)))
-        } else {
-            State::Undecided(Box::new(Undecided {
+        let said = |address| {
+            let of = self.shared.options.decode_as.iter().rev();
+            of.clone().find(|(endpoint, _)| endpoint.is(address)).map(|(_, is_kafka)| *is_kafka)
+        };
+        let (responder, initiator) = (said(connection.responder), said(connection.initiator));
+        let client = if responder.is_some() { Direction::Forward } else { Direction::Backward };
+        let state = match responder.or(initiator) {
+            Some(true) => State::Kafka(Box::new(self.shared.begin(*connection, client, connection.handshake))),
+            Some(false) => State::Foreign,
+            None => State::Undecided(Box::new(Undecided {
                 connection: *connection,
                 from_the_start: connection.handshake,
                 forward: Side::default(),
                 backward: Side::default(),
-            }))
+            })),
         };
         self.connections.insert(connection.id, state);
     }
 
     fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
+        self.uncounted += bytes.len();
+        if self.uncounted > self.shared.options.max_kept / 8 {
+            self.uncounted = 0;
+            self.make_room();
+        }
         let Some(state) = self.connections.get_mut(&connection.id) else { return };
         match state {
             State::Kafka(line) => line.data(&mut self.shared, direction, bytes, origin),
@@ -248,6 +296,15 @@ impl<'p, S: MessageSink<'p>> Shared<'p, S> {
 }
 
 impl State {
+    /// Bytes that are kept.
+    pub(super) fn kept(&self) -> usize {
+        match self {
+            Self::Undecided(undecided) => undecided.forward.bytes.len() + undecided.backward.bytes.len(),
+            Self::Kafka(line) => line.kept(),
+            Self::Foreign => 0,
+        }
+    }
+
     fn decided<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, decision: Decision) {
         let Self::Undecided(undecided) = self else { return };
         match decision {
@@ -331,8 +388,15 @@ impl Undecided {
         let is_broker = responder.port() == KAFKA_PORT || shared.brokers.contains(&responder);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
-            Verdict::NeedMore(_) if forward.bytes.is_empty() && backward.bytes.len() > MAX_UNASKED => Decision::Foreign,
-            Verdict::NeedMore(_) => Decision::Wait,
+            Verdict::NeedMore(_) => {
+                let is_late = is_all || backward.bytes.len() > MAX_UNASKED;
+                let is_unasked = forward.bytes.is_empty() && is_late;
+                match is_unasked && self.has_response(shared, Direction::Backward) {
+                    true => kafka,
+                    false if is_unasked && !is_all => Decision::Foreign,
+                    false => Decision::Wait,
+                }
+            }
             Verdict::Maybe if is_broker || answers(&backward.bytes, &forward.bytes) => kafka,
             Verdict::Maybe if backward.bytes.len() < 8 && !is_all => Decision::Wait,
             Verdict::No if is_broker && crate::foreign::recognise(&forward.bytes).is_none() => kafka,
@@ -340,7 +404,8 @@ impl Undecided {
         }
     }
 
-    /// The first segment of either side that begins with a request decides.
+    /// The first segment of either side that begins with a request decides; where there is none, one that begins with a
+    /// response.
     fn decide_by_search<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         for direction in [Direction::Forward, Direction::Backward] {
             let side = self.side(direction);
@@ -367,8 +432,37 @@ impl Undecided {
                 return Decision::Kafka { client: direction, at };
             }
         }
+        for direction in [Direction::Forward, Direction::Backward] {
+            // Requests that are there come soon.
+            let is_late = is_all || self.side(direction).bytes.len() > MAX_UNASKED;
+            if is_late && self.has_response(shared, direction) {
+                return Decision::Kafka { client: direction.opposite(), at: 0 };
+            }
+        }
         let is_hopeless = [&self.forward, &self.backward].iter().any(|side| side.bytes.len() > MAX_UNDECIDED);
         if is_hopeless { Decision::Foreign } else { Decision::Wait }
+    }
+
+    /// Whether one of the first segments that were captured of a side is a response: of what is no broker for certain, a
+    /// long one that fits a single API.
+    fn has_response<S>(&self, shared: &Shared<'_, S>, direction: Direction) -> bool {
+        let sender = self.connection.sender(direction);
+        let is_broker = sender.port() == KAFKA_PORT || shared.brokers.contains(&sender);
+        let side = match direction {
+            Direction::Forward => &self.forward,
+            Direction::Backward => &self.backward,
+        };
+        side.pieces.iter().take(MAX_RESPONSES).any(|piece| {
+            let bytes = side.bytes.get((piece.start - side.start) as usize..).unwrap_or_default();
+            let Some(size) = frame_size(bytes).filter(|size| (4..=MAX_RESPONSE).contains(size)) else { return false };
+            let Some(frame) = bytes.get(..size as usize + 4) else { return false };
+            let is_certain = is_broker || frame.len() >= LONG_RESPONSE;
+            is_certain && {
+                let fits = responses_that_fit(shared.catalog, frame, true, 2);
+                let api = fits.first().map(|plan| plan.api_key);
+                api.is_some_and(|api| is_broker || fits.iter().all(|plan| plan.api_key == api))
+            }
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! line are visitors; nobody else decodes. Every byte of the frame is told of in exactly one [`Visitor::value`] or
 //! [`Visitor::part`], in order, also when the message is damaged.
 
+mod array;
 mod decoders;
 mod fault;
 mod fit;

@@ -8,10 +8,11 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::IgnoredAny;
 
+use super::array::StructArray;
 use super::known::Word;
 use super::walk::{Halt, Step, Walk};
 use super::{FaultKind, Part, Place, Scope, Span, Visitor, display_text};
-use crate::protocol::{Element, Field, Plan, Struct, Type};
+use crate::protocol::{Field, Plan};
 use crate::wire::Bytes;
 
 /// Tokens that are longer stay closed: brokers take no more (`sasl.server.max.receive.size`).
@@ -44,29 +45,6 @@ impl<'b> Reader<'b> {
     /// The bytes before the next mark, or before the end.
     fn until(&self, mark: u8) -> &'b [u8] {
         self.ahead().split(|byte| *byte == mark).next().unwrap_or_default()
-    }
-}
-
-/// An array of pairs: what it holds.
-#[derive(Clone, Copy)]
-struct List<'p> {
-    field: &'p Field,
-    element: &'p Element,
-    of: &'p Struct,
-    fields: &'p [Field],
-}
-
-impl<'p> List<'p> {
-    fn new(plan: &'p Plan, field: &'p Field) -> Option<Self> {
-        let Type::Array(id) = field.ty else { return None };
-        let element = plan.element(id);
-        let Type::Struct(id) = element.ty else { return None };
-        let of = plan.structure(id);
-        Some(Self { field, element, of, fields: plan.untagged(of) })
-    }
-
-    fn field(self, name: &str) -> Result<&'p Field, Halt> {
-        self.fields.iter().find(|field| &*field.name == name).ok_or(Halt)
     }
 }
 
@@ -136,7 +114,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         // Whether a comma stands before what is ahead, so that an attribute must follow.
         let mut follows = true;
         for (index, field) in fields.iter().enumerate() {
-            if let Some(list) = List::new(plan, field) {
+            if let Some(list) = StructArray::new(plan, field) {
                 let next = fields.get(index + 1).and_then(|next| next.prefix.as_deref());
                 if follows && next.is_none_or(|next| !reader.ahead().starts_with(next.as_bytes())) {
                     follows = self.extensions(reader, list, next)?;
@@ -159,17 +137,17 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     /// Attributes that SCRAM does not name, up to one that begins with `next`; whether one follows.
-    fn extensions(&mut self, reader: &mut Reader<'_>, list: List<'p>, next: Option<&str>) -> Result<bool, Halt> {
+    fn extensions(&mut self, reader: &mut Reader<'_>, list: StructArray<'p>, next: Option<&str>) -> Result<bool, Halt> {
         let is_extension = |piece: &&[u8]| next.is_none_or(|next| !piece.starts_with(next.as_bytes()));
         let count = reader.ahead().split(|byte| *byte == b',').take_while(is_extension).count() as u32;
         self.list(reader, list, count, b",", |walk, reader| {
             let piece = reader.until(b',');
             let Some(length) = piece.iter().position(|byte| *byte == b'=').filter(|length| *length > 0) else {
-                return walk.unexpected(reader, list.field("Name")?, "a name and =");
+                return walk.unexpected(reader, list.named("Name")?, "a name and =");
             };
-            walk.text(reader, list.field("Name")?, length)?;
+            walk.text(reader, list.named("Name")?, length)?;
             reader.accepts(b"=");
-            walk.text(reader, list.field("Value")?, piece.len() - length - 1)
+            walk.text(reader, list.named("Value")?, piece.len() - length - 1)
         })?;
         Ok(reader.accepts(b","))
     }
@@ -178,7 +156,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     fn list<'b>(
         &mut self,
         reader: &mut Reader<'b>,
-        list: List<'p>,
+        list: StructArray<'p>,
         count: u32,
         separator: &[u8],
         read: impl Fn(&mut Self, &mut Reader<'b>) -> Step,
@@ -224,7 +202,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if !reader.accepts(&[PAIR_END]) {
             return self.unexpected(reader, pairs, "a byte of 1");
         }
-        let list = List::new(plan, pairs).ok_or(Halt)?;
+        let list = StructArray::new(plan, pairs).ok_or(Halt)?;
         let pieces = reader.ahead().split(|byte| *byte == PAIR_END);
         let count = pieces.take_while(|piece| !piece.is_empty()).count() as u32;
         if count > 0 {
@@ -233,30 +211,30 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         if reader.accepts(&[PAIR_END]) { Ok(()) } else { self.unexpected(reader, pairs, "a byte of 1") }
     }
 
-    fn pair(&mut self, reader: &mut Reader<'_>, list: List<'p>) -> Step {
+    fn pair(&mut self, reader: &mut Reader<'_>, list: StructArray<'p>) -> Step {
         let pair = reader.until(PAIR_END);
         let Some(length) = pair.iter().position(|byte| *byte == b'=').filter(|length| *length > 0) else {
-            return self.unexpected(reader, list.field("Name")?, "a name and =");
+            return self.unexpected(reader, list.named("Name")?, "a name and =");
         };
         let is_auth = pair.get(..length) == Some(b"auth");
-        self.text(reader, list.field("Name")?, length)?;
+        self.text(reader, list.named("Name")?, length)?;
         reader.accepts(b"=");
         if is_auth {
             self.bearer(reader, list)?;
         } else {
             let length = reader.until(PAIR_END).len();
-            self.text(reader, list.field("Value")?, length)?;
+            self.text(reader, list.named("Value")?, length)?;
         }
-        if reader.accepts(&[PAIR_END]) { Ok(()) } else { self.unexpected(reader, list.field("Value")?, "a byte of 1") }
+        if reader.accepts(&[PAIR_END]) { Ok(()) } else { self.unexpected(reader, list.named("Value")?, "a byte of 1") }
     }
 
     /// `Bearer token` (RFC 6750). Of a signed JWT (RFC 7515) header and claims are told; of others nothing is known.
-    fn bearer(&mut self, reader: &mut Reader<'_>, list: List<'p>) -> Step {
+    fn bearer(&mut self, reader: &mut Reader<'_>, list: StructArray<'p>) -> Step {
         let auth = reader.until(PAIR_END);
         let scheme = auth.iter().position(|byte| *byte == b' ').and_then(|length| auth.get(..length));
         let scheme = scheme.filter(|scheme| scheme.eq_ignore_ascii_case(b"bearer"));
         if let Some(scheme) = scheme {
-            self.text(reader, list.field("Scheme")?, scheme.len())?;
+            self.text(reader, list.named("Scheme")?, scheme.len())?;
             while reader.accepts(b" ") {}
         }
         let token = reader.until(PAIR_END);
@@ -267,17 +245,17 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             && is_object(header)
             && is_object(claims)
         {
-            self.text(reader, list.field("Header")?, header.len())?;
+            self.text(reader, list.named("Header")?, header.len())?;
             reader.accepts(b".");
-            self.text(reader, list.field("Claims")?, claims.len())?;
+            self.text(reader, list.named("Claims")?, claims.len())?;
             reader.accepts(b".");
             return if signature.is_empty() {
                 Ok(())
             } else {
-                self.text(reader, list.field("Signature")?, signature.len())
+                self.text(reader, list.named("Signature")?, signature.len())
             };
         }
-        self.text(reader, list.field("Token")?, token.len())
+        self.text(reader, list.named("Token")?, token.len())
     }
 
     /// Reads what must stand in front of a field.

@@ -63,6 +63,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) pattern: Option<(String, Pattern)>,
     /// What the messages that are listed have passed.
     pub(super) filter: Option<String>,
+    /// Where the search that goes on began: the message, the node in it, and whether it goes forward.
+    pub(super) search_from: Option<(u64, Option<u32>, bool)>,
     /// How many messages were looked through.
     pub(super) sought: u64,
     /// The message to stay at while a filter fills the list.
@@ -164,6 +166,7 @@ impl<'b, 'p> App<'b, 'p> {
             taking: Taking::new(taker),
             pattern: None,
             filter: None,
+            search_from: None,
             sought: 0,
             anchor: None,
             follow: false,
@@ -232,7 +235,8 @@ impl<'b, 'p> App<'b, 'p> {
             Action::ToggleAll => self.toggle(true),
             Action::Escape => self.escape(),
             Action::Back => self.back(),
-            Action::GoTo => self.ask(Question::GoTo, ""),
+            Action::GoTo if self.focus == Pane::Hex => self.ask(Question::Offset, ""),
+            Action::GoTo => self.ask(Question::Message, ""),
             Action::NextMessage => self.step(Motion::Down),
             Action::PreviousMessage => self.step(Motion::Up),
             Action::Pair => self.pair(),
@@ -266,7 +270,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Mouse => {
                 self.has_mouse = !self.has_mouse;
                 self.request = Some(Request::Mouse(self.has_mouse));
-                let whose = if self.has_mouse { "the mouse is ours" } else { "the mouse is the terminal's" };
+                let whose = if self.has_mouse { "the mouse works here" } else { "the mouse is the terminal's" };
                 self.tell(whose);
             }
             Action::Follow => self.set_follow(!self.follow),
@@ -286,7 +290,11 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Save => self.ask_save(),
             Action::Pause => {
                 self.paused = !self.paused;
-                self.tell(if self.paused { "paused; what comes is kept" } else { "going on" });
+                self.tell(match (self.paused, self.status.finished) {
+                    (true, true) => "paused; nothing more will come",
+                    (true, false) => "paused; what comes is kept",
+                    (false, _) => "going on",
+                });
             }
         }
     }
@@ -457,7 +465,8 @@ impl<'b, 'p> App<'b, 'p> {
         }
         let Typed::Answer(text) = typed else { return };
         match question {
-            Question::GoTo => self.go_to(text.trim()),
+            Question::Offset if !text.contains('#') => self.go_to_offset(text.trim()),
+            Question::Message | Question::Offset => self.go_to(text.trim()),
             Question::Search if text.is_empty() => self.search(true),
             Question::Search => match Pattern::parse(&text) {
                 Ok(pattern) => {
@@ -471,23 +480,23 @@ impl<'b, 'p> App<'b, 'p> {
         }
     }
 
-    /// A message by its number; in the bytes, an offset.
-    fn go_to(&mut self, text: &str) {
-        if self.focus == Pane::Hex {
-            let digits = text.trim_start_matches("0x");
-            let offset = u64::from_str_radix(digits, 16).ok();
-            let options = self.hex;
-            let is_there = match (&mut self.view, offset) {
-                (Some(view), Some(offset)) => view.hex.go_to(&view.opened, offset, options),
-                _ => false,
-            };
-            if is_there {
-                self.bytes_to_tree();
-            } else {
-                self.fail(format!("no byte has the offset {text:?} (hexadecimal)"));
-            }
-            return;
+    /// A byte by its offset.
+    fn go_to_offset(&mut self, text: &str) {
+        let offset = u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        let options = self.hex;
+        let is_there = match (&mut self.view, offset) {
+            (Some(view), Some(offset)) => view.hex.go_to(&view.opened, offset, options),
+            _ => false,
+        };
+        if is_there {
+            self.bytes_to_tree();
+        } else {
+            self.fail(format!("no byte has the offset {text:?} (hexadecimal; #N is a message)"));
         }
+    }
+
+    /// A message by its number.
+    fn go_to(&mut self, text: &str) {
         match text.trim_start_matches('#').parse() {
             Ok(number) if (1..=self.book.len()).contains(&number) => self.jump(number),
             _ => self.fail(format!("messages are numbered from 1 to {}", self.book.len())),
@@ -497,9 +506,16 @@ impl<'b, 'p> App<'b, 'p> {
     /// Takes what has come since: messages, decoded rows and trees. `wait` lets it wait a moment for what is in sight.
     pub(super) fn refresh(&mut self, wait: bool) {
         if !self.paused {
-            self.status = self.book.status();
+            let status = self.book.status();
+            if let Some(trouble) = status.troubles.get(self.status.troubles.len()..).and_then(<[String]>::last) {
+                self.fail(trouble.clone());
+            }
+            self.status = status;
             self.list.all = self.book.len();
         }
+        // What was found may select another message.
+        self.take_findings();
+        self.take_reports();
         if self.follow {
             self.list.scroll.cursor = self.list.len().saturating_sub(1);
         }
@@ -520,8 +536,6 @@ impl<'b, 'p> App<'b, 'p> {
             }
         }
         self.take(false);
-        self.take_findings();
-        self.take_reports();
         let deadline = Instant::now() + self.decoder.patience();
         while wait && self.is_waiting() && Instant::now() < deadline {
             self.take(true);

@@ -112,7 +112,7 @@ impl<'p> Worker<'_, 'p> {
             Ok(message) => {
                 let mut opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
                 // A comment that cannot be read is not worth a word when the message can.
-                opened.comments = self.book.comments_of(number).unwrap_or_default();
+                opened.comments = self.book.comments_before(number).unwrap_or_default();
                 Answer::Opened(Box::new(opened))
             }
             Err(error) => Answer::Failed(number, error.to_string()),
@@ -125,7 +125,7 @@ impl<'p> Worker<'_, 'p> {
         let mut since = Instant::now();
         for number in numbers {
             match self.book.message(*number, room) {
-                Ok(message) => made.push((*number, maker.row(&message))),
+                Ok(message) => made.push((*number, maker.row(&message, self.book))),
                 Err(error) if !self.send(Answer::Failed(*number, error.to_string())) => return false,
                 Err(_) => {}
             }

@@ -37,7 +37,9 @@ pub(super) fn draw(app: &App<'_, '_>, area: Rect, buffer: &mut Buffer) {
         pen.put(&line.ty, look.faint());
     }
     if !line.value.is_empty() {
-        pen.put(" = ", look.faint());
+        let is_fault =
+            view.opened.tree.nodes().get(index as usize).is_some_and(|node| matches!(node.what, What::Fault(_)));
+        pen.put(if is_fault { " " } else { " = " }, look.faint());
         pen.put(&line.value, Style::new());
     }
     pen.put("  ", Style::new());
@@ -153,12 +155,17 @@ fn schema(catalog: &Catalog, field: &Field) -> String {
         };
     }
     let Some(found) = found.filter(|found| *found.name == *field.name) else { return String::new() };
-    let mut facts = vec![format!("{} {}, versions {}", field.path, field.type_name, found.versions)];
+    // One version, or several.
+    let versions = |range: String| {
+        let is_one = range.bytes().all(|byte| byte.is_ascii_digit());
+        format!("{} {range}", if is_one { "version" } else { "versions" })
+    };
+    let mut facts = vec![format!("{} {}, {}", field.path, field.type_name, versions(found.versions.to_string()))];
     if let Some(tag) = field.tag {
-        facts.push(format!("tag {tag} in versions {}", found.tagged));
+        facts.push(format!("tag {tag} in {}", versions(found.tagged.to_string())));
     }
     if !found.nullable.is_empty() {
-        facts.push(format!("null allowed in versions {}", found.nullable));
+        facts.push(format!("null allowed in {}", versions(found.nullable.to_string())));
     }
     if let Some(default) = &found.default {
         facts.push(format!("default {default}"));

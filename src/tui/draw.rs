@@ -76,12 +76,16 @@ impl App<'_, '_> {
         let connections = status.conversation.connections;
         pen.put(&counted(connections, "connection", "connections"), Style::new());
         let odd = [
+            (status.faulty, "fault", "faults"),
             (status.conversation.cut, "cut", "cut"),
             (status.streams.gaps, "gap", "gaps"),
             (status.conversation.guessed, "guess", "guesses"),
         ];
         for (count, one, many) in odd.into_iter().filter(|(count, ..)| *count > 0) {
             pen.put(&counted(count, one, many), self.look.odd());
+        }
+        if !status.troubles.is_empty() {
+            pen.put("  damaged", self.look.odd());
         }
         let (without_keys, closed) = (status.tls.without_keys, status.tls.closed());
         for (count, what) in [(without_keys, "TLS without keys"), (closed - without_keys, "TLS not readable")] {
@@ -169,7 +173,7 @@ impl App<'_, '_> {
             (Mode::Prompt(prompt), _) => {
                 pen.put(prompt.question.label(), self.look.heading());
                 let (before, behind) = prompt.parts();
-                pen.put(before, Style::new());
+                pen.put(before, if prompt.is_old() { self.look.selected(true) } else { Style::new() });
                 let x = area.right() - pen.room();
                 pen.put(behind, Style::new());
                 return Some(Position::new(x, area.y));

@@ -24,12 +24,14 @@ enum What {
     Error,
     /// Something is odd: a fault, a gap, a guess.
     Odd,
+    /// The capture lacks some of it.
+    Cut,
     /// The text is somewhere in the row.
     Text(String),
 }
 
 impl Filter {
-    /// Reads words: names of APIs, `request`, `response`, `error`, `odd`, else text that must be in the row. `-` in front
+    /// Reads words: names of APIs, `request` or `→`, `response` or `←`, `error`, `odd` or `!`, else text that must be in the row. `-` in front
     /// means not; quotes hold text with blanks together. No words: all messages.
     pub(super) fn parse(text: &str, catalog: &Catalog) -> Option<Self> {
         let words: Vec<Word> = words(text)
@@ -38,10 +40,13 @@ impl Filter {
                 let lower = word.to_lowercase();
                 let what = match lower.as_str() {
                     _ if is_quoted => What::Text(lower),
-                    "request" | "requests" => What::Side(Side::Request),
-                    "response" | "responses" => What::Side(Side::Response),
+                    "request" | "requests" | "→" => What::Side(Side::Request),
+                    "response" | "responses" | "←" => What::Side(Side::Response),
                     "error" | "errors" => What::Error,
-                    "odd" | "fault" | "faults" => What::Odd,
+                    "odd" | "!" => What::Odd,
+                    "fault" | "faults" => What::Text("fault".to_owned()),
+                    "gap" | "gaps" | "cut" => What::Cut,
+                    "guess" | "guesses" | "guessed" => What::Text("guessed".to_owned()),
                     _ => match catalog.api_named(&word).filter(|_| word.parse::<u16>().is_err()) {
                         Some(api) => What::Api(api.name.clone()),
                         None => What::Text(lower),
@@ -61,6 +66,7 @@ impl Filter {
             What::Side(side) => row.side == *side,
             What::Error => !row.errors.is_empty(),
             What::Odd => !row.notes.is_empty(),
+            What::Cut => row.is_cut,
             What::Text(text) => searchable.contains(text),
         };
         self.words.iter().all(|word| is_true(&word.what) == word.is_wanted)
@@ -107,6 +113,8 @@ mod tests {
             errors: errors.to_owned(),
             summary: summary.to_owned(),
             notes: String::new(),
+            is_cut: false,
+            comment: String::new(),
             client_id: "\"app-1\"".to_owned(),
         }
     }

@@ -24,7 +24,8 @@ impl App<'_, '_> {
     pub(super) fn select(&mut self, number: u64) {
         let row = self.list.row_of(number);
         if self.list.number(row) != Some(number) {
-            self.tell(format!("#{number} is not in the filter; Esc leaves it"));
+            let how = if self.focus == Pane::List { "Esc leaves it" } else { "Esc in the list leaves it" };
+            self.tell(format!("#{number} is not in the filter; {how}"));
         }
         self.follow = false;
         self.list.scroll.jump(row, self.list.len(), self.list_height());
@@ -71,7 +72,11 @@ impl App<'_, '_> {
                 self.goal = Some((other, Goal::Fault(step)));
                 self.jump(other);
             }
-            None => self.tell("no more faults"),
+            None => {
+                let where_to = if step == Step::Forward { "behind this one" } else { "before this one" };
+                let among = if self.filter.is_some() { " in the filter" } else { "" };
+                self.tell(format!("no fault {where_to}{among}"));
+            }
         }
     }
 
@@ -110,6 +115,7 @@ impl App<'_, '_> {
             Hunt::Pattern { pattern: pattern.clone(), from: (number, node), forward, among: self.list.wanted.clone() };
         let text = format!("searching {text}");
         self.seeker.begin(hunt);
+        self.search_from = Some((number, node, forward));
         self.sought = 0;
         self.tell(text);
     }
@@ -153,6 +159,9 @@ impl App<'_, '_> {
                 Finding::Node(number, node) => {
                     self.seeker.end();
                     self.notice = None;
+                    if self.search_from.take().is_some_and(|from| is_around(from, (number, node))) {
+                        self.tell("around the end");
+                    }
                     self.goal = Some((number, Goal::Node(node)));
                     let is_open = self.view.as_ref().is_some_and(|view| view.opened.number == number);
                     self.jump(number);
@@ -189,4 +198,10 @@ impl App<'_, '_> {
         }
         self.tree_to_bytes();
     }
+}
+
+/// Whether a search that began at a node of a message has come to one around the end.
+fn is_around((from, node, forward): (u64, Option<u32>, bool), found: (u64, u32)) -> bool {
+    let from = (from, node.unwrap_or(if forward { 0 } else { u32::MAX }));
+    if forward { found < from || (found == from && node.is_some()) } else { found > from || found == from }
 }

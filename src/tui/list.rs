@@ -251,8 +251,12 @@ impl ListPane {
         };
         columns.write(&mut pen, &texts, &inks, Style::new());
         let mut is_first = true;
-        let pieces =
-            [(&row.notes, look.odd(), "! "), (&row.errors, look.error(), ""), (&row.summary, Style::new(), "")];
+        let pieces = [
+            (&row.comment, look.heading(), "# "),
+            (&row.notes, look.odd(), "! "),
+            (&row.errors, look.error(), ""),
+            (&row.summary, Style::new(), ""),
+        ];
         for (piece, style, sign) in pieces.into_iter().filter(|(piece, ..)| !piece.is_empty()) {
             if !is_first {
                 pen.put(", ", Style::new());

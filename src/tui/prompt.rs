@@ -11,6 +11,8 @@ pub(super) struct Prompt {
     text: String,
     /// Where in the text the cursor is, in bytes.
     cursor: usize,
+    /// Whether the text is an old one, which the first letter that is typed replaces.
+    is_old: bool,
 }
 
 /// What a key has led to.
@@ -27,7 +29,10 @@ pub(super) enum Typed {
 /// What a line of text is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
-    GoTo,
+    /// The number of a message.
+    Message,
+    /// The offset of a byte.
+    Offset,
     Search,
     Filter,
     /// The name of a file.
@@ -40,7 +45,8 @@ impl Question {
     /// What stands before the text.
     pub(super) fn label(self) -> &'static str {
         match self {
-            Self::GoTo => "go to: ",
+            Self::Message => "go to message: ",
+            Self::Offset => "go to offset (hexadecimal), or #message: ",
             Self::Search => "search: ",
             Self::Filter => "filter: ",
             Self::File => "save as: ",
@@ -52,7 +58,13 @@ impl Question {
 impl Prompt {
     /// With a text to begin with.
     pub(super) fn new(question: Question, text: &str) -> Self {
-        Self { question, text: text.to_owned(), cursor: text.len() }
+        let is_old = question == Question::Filter && !text.is_empty();
+        Self { question, text: text.to_owned(), cursor: text.len(), is_old }
+    }
+
+    /// Whether the text goes with the first letter that is typed.
+    pub(super) fn is_old(&self) -> bool {
+        self.is_old
     }
 
     /// What was typed, before and behind the cursor.
@@ -63,6 +75,10 @@ impl Prompt {
     /// Takes a key.
     pub(super) fn press(&mut self, key: Key) -> Typed {
         let (code, is_ctrl) = key.code();
+        if std::mem::take(&mut self.is_old) && matches!(code, KeyCode::Char(_)) && !is_ctrl {
+            self.text.clear();
+            self.cursor = 0;
+        }
         let before = self.parts().0.chars().next_back().map_or(0, char::len_utf8);
         let behind = self.parts().1.chars().next().map_or(0, char::len_utf8);
         match code {
@@ -108,7 +124,7 @@ mod tests {
 
     #[test]
     fn lines_are_edited() {
-        let mut prompt = Prompt::new(Question::GoTo, "");
+        let mut prompt = Prompt::new(Question::Search, "");
         for key in ["a", "ä", "left", "b", "home", "x", "end", "space", "c", "backspace"] {
             assert_eq!(prompt.press(Key::parse(key).unwrap()), Typed::Goes);
         }
@@ -116,5 +132,17 @@ mod tests {
         assert_eq!(prompt.press(Key::parse("ctrl-w").unwrap()), Typed::Goes);
         assert_eq!(prompt.press(Key::parse("enter").unwrap()), Typed::Answer(String::new()));
         assert_eq!(prompt.press(Key::parse("backspace").unwrap()), Typed::Dropped);
+    }
+
+    #[test]
+    fn an_old_filter_goes_with_the_first_letter_or_is_edited() {
+        let after = |keys: &[&str]| {
+            let mut prompt = Prompt::new(Question::Filter, "fetch");
+            keys.iter().for_each(|key| assert_eq!(prompt.press(Key::parse(key).unwrap()), Typed::Goes));
+            prompt.parts().0.to_owned()
+        };
+        assert_eq!(after(&["x", "y"]), "xy");
+        assert_eq!(after(&["backspace", "x"]), "fetcx");
+        assert_eq!(after(&["end", "x"]), "fetchx");
     }
 }

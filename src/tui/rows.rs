@@ -1,5 +1,6 @@
 //! A message as a row of the list.
 
+use crate::book::Book;
 use crate::capture::Time;
 use crate::conversation::Message;
 use crate::output::list::Cells;
@@ -25,6 +26,10 @@ pub(super) struct Row {
     pub(super) summary: String,
     /// What is odd about it: faults, gaps, guesses.
     pub(super) notes: String,
+    /// Whether the capture lacks some of its bytes.
+    pub(super) is_cut: bool,
+    /// What somebody wrote beside the packets before it, and beside its own, in the capture.
+    pub(super) comment: String,
     /// The client's name for itself.
     pub(super) client_id: String,
 }
@@ -41,7 +46,8 @@ impl<'p> RowMaker<'p> {
         Self { catalog, summarizer: Summarizer::new(catalog) }
     }
 
-    pub(super) fn row(&mut self, message: &Message<'_, 'p>) -> Row {
+    /// The row of a message, and what the book has of comments before it.
+    pub(super) fn row(&mut self, message: &Message<'_, 'p>, book: &Book<'p>) -> Row {
         let cells = Cells::of(self.catalog, message);
         let summary = self.summarizer.summarize(message);
         Row {
@@ -57,9 +63,22 @@ impl<'p> RowMaker<'p> {
             errors: summary.errors.to_owned(),
             summary: summary.text.to_owned(),
             notes: summary.notes.to_owned(),
+            is_cut: message.gap > 0,
+            comment: comment(book, message.index),
             client_id: message.client_id.map(crate::dissect::display_text).unwrap_or_default(),
         }
     }
+}
+
+/// Characters of comments that a row keeps.
+const LONGEST_COMMENT: usize = 400;
+
+/// What was written in front of a message, in one line. A comment that cannot be read is not worth a word when the message can.
+fn comment(book: &Book<'_>, number: u64) -> String {
+    let comments = book.comments_before(number).unwrap_or_default();
+    let words = comments.iter().flat_map(|comment| comment.split_whitespace());
+    let text = words.collect::<Vec<_>>().join(" ");
+    harmless(&text.chars().take(LONGEST_COMMENT).collect::<String>())
 }
 
 impl Row {
@@ -78,6 +97,8 @@ impl Row {
             errors: String::new(),
             summary: String::new(),
             notes: harmless(why),
+            is_cut: false,
+            comment: String::new(),
             client_id: String::new(),
         }
     }
@@ -94,6 +115,7 @@ impl Row {
             &self.errors,
             &self.summary,
             &self.notes,
+            &self.comment,
             &self.client_id,
         ];
         parts.join(" ").to_lowercase()

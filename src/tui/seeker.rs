@@ -183,7 +183,7 @@ impl<'p> Scout<'_, 'p> {
             let all = self.book.len();
             while next <= all {
                 if let Ok(message) = self.book.message(next, &mut room)
-                    && filter.passes(&maker.row(&message))
+                    && filter.passes(&maker.row(&message, self.book))
                 {
                     passing.push(next);
                 }

@@ -78,6 +78,10 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
 fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()> {
     loop {
         terminal.draw(|frame| app.draw(frame))?;
+        // What is ready to be copied only shows when it is drawn.
+        if !serve(terminal, app)? {
+            return Ok(());
+        }
         let is_moving = app.is_waiting() || app.seeker.is_busy() || app.taking.taker.is_busy() || !app.status.finished;
         let mut wait = if is_moving { TICK } else { Duration::from_hours(1) };
         // Keys that have come together are shown together.
@@ -88,16 +92,24 @@ fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()>
                 _ => {}
             }
             wait = Duration::ZERO;
-            match app.request.take() {
-                Some(Request::Quit) => return Ok(()),
-                Some(Request::Suspend) => suspend(terminal, app.has_mouse)?,
-                Some(Request::Redraw) => terminal.clear()?,
-                Some(Request::Mouse(on)) => set_mouse(on)?,
-                Some(Request::Clipboard(bytes)) => put(&clipboard_sequence(&bytes))?,
-                None => {}
+            if !serve(terminal, app)? {
+                return Ok(());
             }
         }
     }
+}
+
+/// Does what the terminal is asked to do; false when the screen is to be left.
+fn serve(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<bool> {
+    match app.request.take() {
+        Some(Request::Quit) => return Ok(false),
+        Some(Request::Suspend) => suspend(terminal, app.has_mouse)?,
+        Some(Request::Redraw) => terminal.clear()?,
+        Some(Request::Mouse(on)) => set_mouse(on)?,
+        Some(Request::Clipboard(bytes)) => put(&clipboard_sequence(&bytes))?,
+        None => {}
+    }
+    Ok(true)
 }
 
 fn set_mouse(on: bool) -> io::Result<()> {

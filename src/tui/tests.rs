@@ -37,7 +37,7 @@ pub(super) struct Stage<'b, 'p> {
 }
 
 impl Stage<'_, '_> {
-    /// Draws until nothing in sight is missing.
+    /// Draws until nothing in sight is missing, as the terminal's loop does.
     pub(super) fn settle(&mut self) {
         let since = Instant::now();
         loop {
@@ -47,7 +47,7 @@ impl Stage<'_, '_> {
             }
             assert!(since.elapsed() < Duration::from_mins(1), "the screen never comes to rest");
         }
-        self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
+        // A real screen is not drawn again until something happens, so this must be all.
     }
 
     /// Presses keys; words in quotes are typed.

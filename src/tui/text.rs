@@ -83,9 +83,9 @@ impl<'b> Pen<'b> {
     }
 }
 
-/// A number of bytes in few columns: `17B`, `1.2K`.
+/// A number of bytes in few columns: `17B`, `1.2M`.
 pub(super) fn short_size(bytes: u32) -> String {
-    if bytes < 10_000 {
+    if bytes < 100_000 {
         return format!("{bytes}B");
     }
     let mut text = String::new();

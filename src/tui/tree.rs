@@ -166,24 +166,26 @@ impl TreePane {
     pub(super) fn draw(&mut self, opened: &Opened<'_>, area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
         self.scroll.show(self.shown.len() as u64, area.height.into());
         let rows = self.shown.iter().enumerate().skip(self.scroll.top as usize).take(area.height.into());
+        // Deep trees must not push all text out of sight: what is above all in sight by far stands at the left.
+        let depth = |index: u32| opened.tree.nodes().get(index as usize).map_or(0, |node| node.depth);
+        let deepest = rows.clone().map(|(_, index)| depth(*index)).max().unwrap_or_default();
+        let left = deepest.saturating_sub(area.width / 6);
         for (y, (row, index)) in (area.y..).zip(rows) {
             let is_selected = row as u64 == self.scroll.cursor;
             let line = Rect { y, height: 1, ..area };
-            self.draw_row(opened, *index, line, buffer, look);
+            self.draw_row(opened, *index, depth(*index).saturating_sub(left) * 2, line, buffer, look);
             if is_selected {
                 buffer.set_style(line, look.selected(has_keys));
             }
         }
     }
 
-    fn draw_row(&self, opened: &Opened<'_>, index: u32, area: Rect, buffer: &mut Buffer, look: Look) {
+    fn draw_row(&self, opened: &Opened<'_>, index: u32, indent: u16, area: Rect, buffer: &mut Buffer, look: Look) {
         let Some(node) = opened.tree.nodes().get(index as usize) else { return };
         let line = opened.describer().line(index as usize);
         let mut pen = Pen::new(buffer, area);
         let size = short_size(node.span.len);
         pen.keep_right(size.len() as u16 + 1);
-        // Deep trees must not push all text out of sight.
-        let indent = (node.depth * 2).min(area.width / 3);
         pen.blanks(indent);
         let sign = match (has_children(opened, index), self.unfolded.contains(&index)) {
             (false, _) => "  ",

@@ -169,6 +169,10 @@ fn comments_are_read_again() {
     assert_eq!(with.comments_of(1).unwrap(), ["gr\u{fc}n", "second"]);
     assert_eq!(with.comments_of(2).unwrap(), ["gr\u{fc}n", "second"]);
     assert!(with.comments_of(3).is_err());
+    // Of the two packets of the handshake and of its own; of its own.
+    assert_eq!(with.comments_before(1).unwrap(), ["gr\u{fc}n", "second"].repeat(3));
+    assert_eq!(with.comments_before(2).unwrap(), ["gr\u{fc}n", "second"]);
+    assert!(with.comments_before(3).unwrap().is_empty());
     let without = book(&catalog, &Input::Pipe(pcapng(&frames, &[])));
     assert!(without.comments_of(1).unwrap().is_empty());
 }

@@ -25,8 +25,9 @@ fn differ(kafka: &Json, ours: &Json, extent: Extent, path: &str) -> Option<Strin
             for (key, size, value) in &known {
                 let path = format!("{path}.{key}");
                 if !members.iter().any(|(name, _)| name == key) {
-                    // The name of a topic is there as soon as the capture has told it: that of a base may tell more.
-                    if extent == Extent::Beginning || *key == "_topicId" {
+                    // What a message lacks, another one may have to tell: the name of a topic, what an opaque field holds.
+                    // That of a base may tell more.
+                    if extent == Extent::Beginning || key.starts_with('_') {
                         continue;
                     }
                     return Some(format!("{path} is missing"));

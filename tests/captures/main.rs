@@ -26,6 +26,7 @@ mod outside;
 mod places;
 mod real;
 mod request_log;
+mod simulation;
 mod streams;
 mod support;
 mod tls;

@@ -3,43 +3,24 @@
 use super::chain::number;
 use super::facts::checksum;
 use super::{BatchFacts, Layout};
+use crate::dissect::array::StructArray;
 use crate::dissect::nested::ValueSchema;
 use crate::dissect::walk::{Halt, Step, Walk};
 use crate::dissect::{Codec, FaultKind, Nesting, Opening, Part, Place, Scope, Span, Value, Visitor};
-use crate::protocol::{Element, Field, Plan, Struct, Type};
+use crate::protocol::{Field, Plan};
 use crate::wire::{self, Bytes, WireErrorKind};
-
-/// The parts of a record of format 2.
-#[derive(Clone, Copy)]
-struct RecordLayout<'p> {
-    field: &'p Field,
-    element: &'p Element,
-    of: &'p Struct,
-    fields: &'p [Field],
-}
-
-impl<'p> RecordLayout<'p> {
-    /// The struct that the elements of a field's array are.
-    fn new(plan: &'p Plan, field: &'p Field) -> Option<Self> {
-        let Type::Array(id) = field.ty else { return None };
-        let element = plan.element(id);
-        let Type::Struct(id) = element.ty else { return None };
-        let of = plan.structure(id);
-        Some(Self { field, element, of, fields: plan.untagged(of) })
-    }
-}
 
 /// The records of a batch: how they are laid out, and what the batch says of them.
 #[derive(Clone, Copy)]
 struct RecordList<'p> {
     layout: &'p Plan,
-    record: RecordLayout<'p>,
+    record: StructArray<'p>,
     facts: BatchFacts,
     count: i32,
     last_offset_delta: i32,
     opening: Opening<'p>,
     /// The headers of a record.
-    header: RecordLayout<'p>,
+    header: StructArray<'p>,
 }
 
 /// Broken records of a batch after which the rest of it is taken for something else.
@@ -78,8 +59,8 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
                 self.place_fault(Place::Field(field), self.span(start, *input), FaultKind::Crc { computed });
             }
         }
-        let Some(record) = RecordLayout::new(layout.plan, records) else { return Err(Halt) };
-        let headers = record.fields.last().and_then(|headers| RecordLayout::new(layout.plan, headers));
+        let Some(record) = StructArray::new(layout.plan, records) else { return Err(Halt) };
+        let headers = record.fields.last().and_then(|headers| StructArray::new(layout.plan, headers));
         let Some(header) = headers else { return Err(Halt) };
         let list = RecordList { layout: layout.plan, record, facts, count, last_offset_delta, header, opening };
         if facts.codec() == Codec::NONE {
@@ -93,7 +74,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
     }
 
     fn record_list(&mut self, input: &mut Bytes<'_>, list: RecordList<'p>) -> Step {
-        let RecordLayout { field, element, .. } = list.record;
+        let StructArray { field, element, .. } = list.record;
         let start = input.offset();
         let said = u32::try_from(list.count).unwrap_or(0);
         let scope = Scope::Array(Place::Field(field), element, Some(said));
@@ -126,7 +107,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
 
     /// One record, and whether it is whole. Its length bounds it: a fault inside of it ends with it.
     fn record(&mut self, input: &mut Bytes<'_>, index: u32, list: RecordList<'p>) -> Result<bool, Halt> {
-        let RecordLayout { element, of, fields, .. } = list.record;
+        let StructArray { element, of, fields, .. } = list.record;
         let Some((length_field, others)) = fields.split_first() else { return Err(Halt) };
         let place = Place::Element(element, index);
         let start = input.offset();
@@ -211,7 +192,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         step
     }
 
-    fn header_of_record(&mut self, input: &mut Bytes<'_>, index: u32, header: RecordLayout<'p>) -> Step {
+    fn header_of_record(&mut self, input: &mut Bytes<'_>, index: u32, header: StructArray<'p>) -> Step {
         let [key_length, key, value_length, value] = header.fields else { return Err(Halt) };
         let place = Place::Element(header.element, index);
         self.push(place, input.offset())?;

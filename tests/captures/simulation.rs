@@ -1,0 +1,284 @@
+//! Networks that cut, swap, double and lose segments: what is there must be found, and what is told must be right.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+
+use fastrand::Rng;
+use kafkascope::capture::{Again, Captures};
+use kafkascope::conversation::{Message, MessageSink, Options, Session};
+use kafkascope::dissect::Opening;
+use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::protocol::Catalog;
+
+use crate::compare::{Extent, difference};
+use crate::disguise::{ip_packets, pcap};
+use crate::json::Json;
+use crate::support::{is_header_alone, lines, own, port, read, report};
+
+struct Told<'p> {
+    writer: NdjsonWriter<'p>,
+    out: Vec<u8>,
+}
+
+impl<'p> MessageSink<'p> for Told<'p> {
+    fn message(&mut self, message: &Message<'_, 'p>) {
+        self.writer.message(&mut self.out, message);
+    }
+}
+
+/// A packet of a capture: its time, and the IP datagram.
+type Packet = ([u8; 8], Vec<u8>);
+
+fn told(catalog: &Catalog, packets: impl IntoIterator<Item = Packet>) -> Vec<Json> {
+    let mut captures = Captures::new();
+    captures.add_stream("-", Cursor::new(pcap(101, packets)), Again::No).unwrap();
+    let sink = Told { writer: NdjsonWriter::new(Opening::new(catalog), true), out: Vec::new() };
+    let mut session = Session::new(catalog, Options::default(), sink);
+    while let Some(packet) = captures.next().unwrap() {
+        session.packet(&packet);
+    }
+    session.finish();
+    lines(&session.sink().out)
+}
+
+/// The client's port, the side, the correlation id: each comes once in the captures that are used here.
+type Key = (i64, bool, i64);
+
+fn key(message: &Json) -> Key {
+    let is_request = message.at("type").text() == Some("request");
+    (port(message.at("client")), is_request, message.at("correlationId").int().unwrap())
+}
+
+/// A capture as it was made, and its messages.
+struct Base {
+    name: &'static str,
+    packets: Vec<Packet>,
+    messages: BTreeMap<Key, Json>,
+}
+
+impl Base {
+    fn all(catalog: &Catalog) -> Vec<Self> {
+        let base = |name: &&'static str| {
+            let packets = ip_packets(&read(&own("captures").join(name)));
+            let messages = told(catalog, packets.clone());
+            let count = messages.len();
+            let messages: BTreeMap<Key, Json> = messages.into_iter().map(|message| (key(&message), message)).collect();
+            assert!(count > 20 && messages.len() == count, "{name}: a key comes twice");
+            Self { name, packets, messages }
+        };
+        ["44-kafkajs-gzip.pcap", "44-java-ipv6.pcap", "44-java-txn.pcap", "44-mss-librdkafka.pcap"]
+            .iter()
+            .map(base)
+            .collect()
+    }
+
+    /// The numbers of the packets that brought a message.
+    fn packets_of(&self, key: Key) -> impl Iterator<Item = usize> {
+        let packets = self.messages.get(&key).map_or(&[][..], |message| message.at("packets").elements());
+        packets.iter().map(|packet| usize::try_from(packet.int().unwrap()).unwrap())
+    }
+
+    /// Tells the capture without some of its packets, by number from 1, and notes what is wrong with what is told.
+    fn without(&self, catalog: &Catalog, lost: &BTreeSet<usize>, problems: &mut Vec<String>) {
+        let kept = (1..).zip(&self.packets).filter(|(number, _)| !lost.contains(number));
+        let messages = told(catalog, kept.map(|(_, packet)| packet.clone()));
+        // Where packets are lost in a row, their first and last number say enough.
+        let is_row = lost.last().zip(lost.first()).is_some_and(|(last, first)| last - first + 1 == lost.len());
+        let without = if is_row { format!("{:?} to {:?}", lost.first(), lost.last()) } else { format!("{lost:?}") };
+        let mut problem =
+            |key: Key, what: &str| problems.push(format!("{} without {without}: {key:?}: {what}", self.name));
+        let is_touched = |key: Key| self.packets_of(key).any(|packet| lost.contains(&packet));
+        let mut found = BTreeSet::new();
+        for message in &messages {
+            let key = key(message);
+            let Some(whole) = self.messages.get(&key) else {
+                problem(key, "there is no such message");
+                continue;
+            };
+            if !found.insert(key) {
+                problem(key, "is told twice");
+            }
+            let is_cut = *message.at("gap") != Json::Null;
+            if is_cut && !is_touched(key) {
+                problem(key, "has a gap, and all of its packets are there");
+            }
+            let is_faulty = |message: &Json| !message.at("faults").elements().is_empty();
+            if !is_cut && is_faulty(message) && !is_faulty(whole) {
+                problem(key, "has a fault that is not the capture's");
+            }
+            if is_header_alone(message) {
+                let (client, _, correlation) = key;
+                if !is_touched((client, true, correlation)) {
+                    problem(key, "is known by its header alone, and its request is there");
+                }
+                continue;
+            }
+            let extent = if is_cut { Extent::Beginning } else { Extent::Whole };
+            for part in ["header", "body"] {
+                if let Some(difference) = difference(whole.at(part), message.at(part), extent) {
+                    problem(key, &format!("{part}{difference}"));
+                }
+            }
+        }
+        // A few short responses alone do not say for certain that they are Kafka's.
+        let is_asked =
+            |(client, ..): Key| self.messages.keys().any(|key| key.0 == client && key.1 && !is_touched(*key));
+        for key in self.messages.keys().filter(|key| !is_touched(**key) && !found.contains(key) && is_asked(**key)) {
+            problem(*key, "is not told, and all of its packets are there");
+        }
+    }
+
+    /// Tells the capture as other packets, which bring the same bytes, and notes what is wrong with what is told.
+    fn otherwise(&self, catalog: &Catalog, what: &str, packets: Vec<Packet>, problems: &mut Vec<String>) {
+        let messages = told(catalog, packets);
+        if messages.len() != self.messages.len() {
+            problems.push(format!("{}, {what}: {} messages of {}", self.name, messages.len(), self.messages.len()));
+        }
+        for message in &messages {
+            let Some(whole) = self.messages.get(&key(message)) else {
+                problems.push(format!("{}, {what}: there is no {:?}", self.name, key(message)));
+                continue;
+            };
+            let differs = |member: &&&str| message.at(member) != whole.at(member);
+            let members = ["api", "apiVersion", "size", "streamOffset", "gap", "guessed", "faults", "header"];
+            if let Some(member) = members.iter().find(differs) {
+                problems.push(format!("{}, {what}: {:?}: another {member}", self.name, key(message)));
+            }
+            if let Some(difference) = difference(whole.at("body"), message.at("body"), Extent::Whole) {
+                problems.push(format!("{}, {what}: {:?}: body{difference}", self.name, key(message)));
+            }
+        }
+    }
+}
+
+/// A datagram of TCP: where its TCP header and its payload begin.
+fn parts(ip: &[u8]) -> (usize, usize) {
+    let tcp = if ip[0] >> 4 == 4 { usize::from(ip[0] & 15) * 4 } else { 40 };
+    (tcp, tcp + usize::from(ip[tcp + 12] >> 4) * 4)
+}
+
+/// The part of a segment from one byte of its payload to another, as a segment of its own.
+fn cut(ip: &[u8], start: usize, end: usize) -> Vec<u8> {
+    let (tcp, payload) = parts(ip);
+    let mut packet = [&ip[..payload], &ip[payload + start..payload + end]].concat();
+    let sequence = u32::from_be_bytes(ip[tcp + 4..tcp + 8].try_into().unwrap()).wrapping_add(start as u32);
+    packet[tcp + 4..tcp + 8].copy_from_slice(&sequence.to_be_bytes());
+    let is_last = payload + end == ip.len();
+    if !is_last {
+        // FIN and PSH are for the last byte.
+        packet[tcp + 13] &= !0x09;
+    }
+    let length = packet.len() as u16;
+    if ip[0] >> 4 == 4 {
+        packet[2..4].copy_from_slice(&length.to_be_bytes());
+    } else {
+        packet[4..6].copy_from_slice(&(length - 40).to_be_bytes());
+    }
+    packet
+}
+
+/// A segment in pieces of random length, some of which begin before the one before has ended, and some of which come twice.
+fn in_pieces(ip: &[u8], longest: usize, rng: &mut Rng) -> Vec<Vec<u8>> {
+    let length = ip.len() - parts(ip).1;
+    if length == 0 {
+        return vec![ip.to_vec()];
+    }
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    while at < length {
+        let end = length.min(at + rng.usize(1..=longest));
+        let overlap = if rng.u8(..3) == 0 { rng.usize(..=at.min(longest)) } else { 0 };
+        pieces.push(cut(ip, at - overlap, end));
+        if rng.u8(..8) == 0 {
+            pieces.push(cut(ip, at, end));
+        }
+        at = end;
+    }
+    pieces
+}
+
+#[test]
+fn any_segmentation_order_and_overlap() {
+    let catalog = Catalog::builtin();
+    let mut problems = Vec::new();
+    for base in Base::all(&catalog) {
+        for (seed, longest) in [(1, 1), (2, 3), (3, 17), (4, 100), (5, 1000), (6, 1000)] {
+            let mut rng = Rng::with_seed(seed);
+            let mut packets = Vec::new();
+            for (time, ip) in &base.packets {
+                packets.extend(in_pieces(ip, longest, &mut rng).into_iter().map(|piece| (*time, piece)));
+            }
+            base.otherwise(&catalog, &format!("in pieces of up to {longest}"), packets.clone(), &mut problems);
+            // Each packet comes up to eight places later than it was sent.
+            let is_syn = |ip: &[u8]| ip[parts(ip).0 + 13] & 2 != 0;
+            let delay = |(_, ip): &Packet, rng: &mut Rng| if is_syn(ip) { 0 } else { rng.usize(..8) };
+            let places: Vec<usize> =
+                packets.iter().enumerate().map(|(place, packet)| place + delay(packet, &mut rng)).collect();
+            let mut order: Vec<usize> = (0..packets.len()).collect();
+            order.sort_by_key(|packet| places[*packet]);
+            let times: Vec<[u8; 8]> = packets.iter().map(|(time, _)| *time).collect();
+            let moved = times.into_iter().zip(order).map(|(time, packet)| (time, packets[packet].1.clone())).collect();
+            base.otherwise(&catalog, &format!("in pieces of up to {longest}, moved"), moved, &mut problems);
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn any_loss_takes_only_what_it_touches() {
+    let catalog = Catalog::builtin();
+    let mut problems = Vec::new();
+    for base in Base::all(&catalog) {
+        let count = base.packets.len();
+        for packet in 1..=count {
+            base.without(&catalog, &BTreeSet::from([packet]), &mut problems);
+        }
+        let mut rng = Rng::with_seed(7);
+        for _ in 0..60 {
+            let rate = rng.f64() * 0.3;
+            let lost = (1..=count).filter(|_| rng.f64() < rate).collect();
+            base.without(&catalog, &lost, &mut problems);
+            let start = rng.usize(1..=count);
+            base.without(&catalog, &(start..=count.min(start + rng.usize(..40))).collect(), &mut problems);
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn a_capture_may_begin_anywhere() {
+    let catalog = Catalog::builtin();
+    let mut problems = Vec::new();
+    for base in Base::all(&catalog) {
+        for first in 1..base.packets.len() {
+            base.without(&catalog, &(1..=first).collect(), &mut problems);
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn one_direction_alone() {
+    let catalog = Catalog::builtin();
+    let mut problems = Vec::new();
+    for base in Base::all(&catalog) {
+        let clients: BTreeSet<i64> = base.messages.keys().map(|key| key.0).collect();
+        let is_from_client = |ip: &[u8]| {
+            let (tcp, _) = parts(ip);
+            clients.contains(&i64::from(u16::from_be_bytes([ip[tcp], ip[tcp + 1]])))
+        };
+        for without_requests in [true, false] {
+            let numbered = (1..).zip(&base.packets);
+            let lost = numbered.filter(|(_, (_, ip))| is_from_client(ip) == without_requests);
+            let lost: BTreeSet<usize> = lost.map(|(number, _)| number).collect();
+            base.without(&catalog, &lost, &mut problems);
+            // Whole connections of responses are found as well.
+            let kept = (1..).zip(&base.packets).filter(|(number, _)| !lost.contains(number));
+            let told = told(&catalog, kept.map(|(_, packet)| packet.clone()));
+            let expected = base.messages.keys().filter(|key| key.1 != without_requests).count();
+            if told.len() != expected {
+                problems.push(format!("{}: {} messages of {expected}", base.name, told.len()));
+            }
+        }
+    }
+    report(&problems);
+}
