@@ -69,6 +69,7 @@ fn message(kind: Kind) -> (Vec<u8>, Message<'static, 'static>) {
         stream_offset: 0,
         request: None,
         topics: &TOPICS,
+        tls: None,
     };
     (frame, message)
 }

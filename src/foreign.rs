@@ -79,6 +79,22 @@ pub enum Foreign {
     Packet(usize),
 }
 
+impl Foreign {
+    /// The name of the protocol, if it is one.
+    pub fn protocol(self) -> Option<&'static str> {
+        match self {
+            Self::HttpRequest(_) | Self::HttpResponse(_) | Self::Http2 => Some("HTTP"),
+            Self::Ssh => Some("SSH"),
+            Self::Ssl2Hello => Some("SSL 2"),
+            Self::Proxy(_) => Some("the PROXY protocol"),
+            Self::ZooKeeper(_) => Some("ZooKeeper"),
+            Self::Redis => Some("Redis"),
+            Self::Json => Some("JSON text"),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

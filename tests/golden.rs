@@ -23,6 +23,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+#[path = "common/keys.rs"]
+mod keys;
+
 /// A file with what is expected, and the command that prints it.
 struct Expected {
     file: &'static str,
@@ -49,6 +52,10 @@ fn run(arguments: &[&str], capture: &str) -> Output {
         .env_remove("SSLKEYLOGFILE")
         .env_remove("COLUMNS")
         .args(arguments)
+        .args(
+            keys::key_log(&folder().join(capture))
+                .and_then(|log| Some(format!("--keylog={}", log.file_name()?.to_str()?))),
+        )
         .arg(capture)
         .output()
         .unwrap()

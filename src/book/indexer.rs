@@ -12,9 +12,8 @@ use super::{Book, Comments, Ends, Kind, Sealed};
 use crate::capture::{Captures, Packet, Spool};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
 use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
-use crate::foreign::{Foreign, recognise};
 use crate::protocol::{Catalog, Plan, Side};
-use crate::stream::{Connection, ConnectionId};
+use crate::stream::{Connection, ConnectionId, KeyLog};
 
 /// Reads captures into a book.
 pub struct Indexer<'b, 'p> {
@@ -23,6 +22,9 @@ pub struct Indexer<'b, 'p> {
     /// The topics that the book was given last: how often they had changed, and when it was.
     topics: (u64, Option<Instant>),
 }
+
+/// What the source of plaintext is called.
+const PLAINTEXT: &str = "what was inside of TLS";
 
 /// So few names of topics are given to the book whenever there are new ones.
 const FEW_TOPICS: usize = 1024;
@@ -38,19 +40,32 @@ impl<'b, 'p> Indexer<'b, 'p> {
         drop(state);
         let mut session = Session::new(book.catalog, options, Writer::new(book));
         let mut sources = captures.sources();
-        match Spool::new() {
-            Ok(spool) => {
-                let number = sources.len() as u16;
-                sources.push(spool.source("IP fragments put together"));
-                session.keep_datagrams(spool, number);
-            }
-            Err(error) => {
-                let trouble = format!("IP fragments cannot be kept: {error}");
-                book.state_mut().status.troubles.push(trouble);
+        for what in ["IP fragments put together", PLAINTEXT] {
+            let number = sources.len() as u16;
+            match Spool::new() {
+                Ok(spool) => {
+                    sources.push(spool.source(what));
+                    if what == PLAINTEXT {
+                        session.keep_plaintext(spool, number);
+                    } else {
+                        session.keep_datagrams(spool, number);
+                    }
+                }
+                Err(error) => {
+                    let trouble = format!("{what} cannot be kept: {error}");
+                    book.state_mut().status.troubles.push(trouble);
+                }
             }
         }
         book.state_mut().sources = sources.into();
         Self { captures, session, topics: (0, None) }
+    }
+
+    /// Opens connections in TLS whose secrets are in the log, or come to be.
+    #[must_use]
+    pub fn with_keys(mut self, keys: KeyLog) -> Self {
+        self.session.use_keys(keys);
+        self
     }
 
     /// Reads the captures to their end, or until it is told to stop; then the book is finished. What comes from a pipe is
@@ -78,6 +93,7 @@ impl<'b, 'p> Indexer<'b, 'p> {
         let topics = self.new_topics(finished);
         let (packets, streams, conversation) =
             (self.session.packets(), *self.session.streams(), self.session.counters());
+        let tls = self.session.tls();
         let (bytes, drops) = (self.captures.offset(), self.captures.drops());
         let writer = self.session.sink();
         writer.publish();
@@ -87,7 +103,7 @@ impl<'b, 'p> Indexer<'b, 'p> {
         }
         let status = &mut state.status;
         (status.packets, status.streams, status.conversation) = (packets, streams, conversation);
-        (status.bytes, status.drops, status.finished) = (bytes, drops, finished);
+        (status.bytes, status.drops, status.finished, status.tls) = (bytes, drops, finished, tls);
     }
 
     /// The names of topics, if the book is to have them anew. They are copied, so not for every single one of many.
@@ -234,7 +250,7 @@ impl<'b, 'p> Writer<'b, 'p> {
         }
         let addresses = [message.client, message.broker].map(|end| self.address(end));
         let ports = [message.client, message.broker].map(|end| end.port());
-        self.new_connections.push((message.connection, Ends { addresses, ports }));
+        self.new_connections.push((message.connection, Ends { addresses, ports, tls: message.tls }));
     }
 
     fn address(&mut self, end: SocketAddr) -> u32 {
@@ -295,9 +311,7 @@ impl<'p> MessageSink<'p> for Writer<'_, 'p> {
         }
     }
 
-    fn foreign(&mut self, _: &Connection, first: &[u8]) {
-        let is_tls = matches!(recognise(first), Some(Foreign::Tls { .. }));
-        let status = &mut self.book.state_mut().status;
-        *(if is_tls { &mut status.tls } else { &mut status.foreign }) += 1;
+    fn foreign(&mut self, _: &Connection, _: &[u8]) {
+        self.book.state_mut().status.foreign += 1;
     }
 }

@@ -20,7 +20,7 @@ use crate::conversation::{self, Message};
 use crate::dissect::Reading;
 use crate::dissect::TopicNames;
 use crate::protocol::{ApiKey, Catalog, Side};
-use crate::stream::{self, ConnectionId};
+use crate::stream::{self, ConnectionId, Tls};
 
 mod indexer;
 mod page;
@@ -102,18 +102,21 @@ struct Connections {
 struct Ends {
     addresses: [u32; 2],
     ports: [u16; 2],
+    tls: Option<Tls>,
 }
 
 impl Ends {
-    const NONE: Self = Self { addresses: [u32::MAX; 2], ports: [0; 2] };
+    const NONE: Self = Self { addresses: [u32::MAX; 2], ports: [0; 2], tls: None };
 }
 
 impl Connections {
-    fn ends(&self, connection: ConnectionId) -> Option<[SocketAddr; 2]> {
+    fn ends(&self, connection: ConnectionId) -> Option<([SocketAddr; 2], Option<Tls>)> {
         let ends = self.ends.get(usize::try_from(connection.0).ok()?)?;
         let [client, broker] = ends.addresses.map(|address| self.addresses.get(address as usize));
         let [client_port, broker_port] = ends.ports;
-        Some([SocketAddr::new(*client?, client_port), SocketAddr::new(*broker?, broker_port)])
+        let tls = ends.tls;
+        let ends = [SocketAddr::new(*client?, client_port), SocketAddr::new(*broker?, broker_port)];
+        Some((ends, tls))
     }
 
     fn insert(&mut self, connection: ConnectionId, ends: Ends) {
@@ -173,8 +176,8 @@ pub struct Status {
     pub first: Option<Time>,
     /// Messages with faults that are not holes.
     pub faulty: u64,
-    /// Connections in TLS without keys.
-    pub tls: u64,
+    /// What became of connections in TLS.
+    pub tls: stream::TlsCounters,
     /// Connections that are something else than Kafka.
     pub foreign: u64,
     /// Whether no more messages will come.

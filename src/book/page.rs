@@ -9,14 +9,15 @@
 //! | request | with ANSWER | how many messages before this one |
 //! | gap | with GAP | bytes that the capture lacks |
 //! | offset in the stream | unless FOLLOWS | |
-//! | packet | unless PLAIN | difference to the piece before, above three bits: MORE, MOVED, ELSEWHERE |
+//! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, SEALED |
 //! | source | with MOVED | |
 //! | place | with ELSEWHERE | difference to what is foretold: as far behind the piece before as packets lie apart |
+//! | TLS record | with SEALED | difference to the one before |
 //! | hole | with GAP | bytes that the capture lacks before the piece |
 //! | length | | of the first piece in full, else the difference to the piece before |
 //! | time | | difference to the piece before, above a bit: in microseconds, or in nanoseconds where that is not exact |
 //!
-//! The last six stand there for each piece; with MORE another one follows.
+//! The last seven stand there for each piece; with MORE another one follows.
 
 use crate::capture::{Place, Time};
 use crate::conversation::Piece;
@@ -91,7 +92,9 @@ const MORE: u64 = 1;
 const MOVED: u64 = 1 << 1;
 /// It is not where it is foretold to be.
 const ELSEWHERE: u64 = 1 << 2;
-const PIECE_BITS: u32 = 3;
+/// It was in a TLS record.
+const SEALED: u64 = 1 << 3;
+const PIECE_BITS: u32 = 4;
 
 /// What the messages before foretell. Writer and reader keep the same.
 #[derive(Debug)]
@@ -100,6 +103,7 @@ struct Foretold {
     packet: u64,
     time: i64,
     source: u16,
+    tls_record: u32,
     lanes: [Lane; 4],
     /// Numbers and ends of streams, each in the place that its number has among so many: a newer one drives an older one
     /// out. No stream has the number 0, as connections count from 1.
@@ -118,7 +122,15 @@ struct Lane {
 
 impl Default for Foretold {
     fn default() -> Self {
-        Self { connection: 0, packet: 0, time: 0, source: 0, lanes: [Lane::default(); 4], streams: [(0, 0); 128] }
+        Self {
+            connection: 0,
+            packet: 0,
+            time: 0,
+            source: 0,
+            tls_record: 0,
+            lanes: [Lane::default(); 4],
+            streams: [(0, 0); 128],
+        }
     }
 }
 
@@ -162,6 +174,9 @@ impl Foretold {
         self.packet = piece.packet;
         self.time = piece.time.nanoseconds();
         self.source = source;
+        if piece.tls_record > 0 {
+            self.tls_record = piece.tls_record;
+        }
     }
 }
 
@@ -194,6 +209,7 @@ impl Draft {
         let packets = first.packet.wrapping_sub(foretold.packet);
         let is_plain = more.is_empty()
             && packets == 1
+            && first.tls_record == 0
             && first.place.source == foretold.source
             && first.place.offset == foretold.place(foretold.source, 1);
         let there: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
@@ -245,8 +261,14 @@ impl Draft {
     }
 }
 
-const NO_PIECE: Piece =
-    Piece { start: 0, end: 0, packet: 0, time: Time::from_nanoseconds(0), place: Place { source: 0, offset: 0 } };
+const NO_PIECE: Piece = Piece {
+    start: 0,
+    end: 0,
+    packet: 0,
+    time: Time::from_nanoseconds(0),
+    place: Place { source: 0, offset: 0 },
+    tls_record: 0,
+};
 
 fn put_piece(
     bytes: &mut Vec<u8>,
@@ -263,12 +285,17 @@ fn put_piece(
         let place = foretold.place(source, packets);
         let (moved, elsewhere) = (source != foretold.source, offset != place);
         let bits = u64::from(more) * MORE + u64::from(moved) * MOVED + u64::from(elsewhere) * ELSEWHERE;
+        let is_sealed = piece.tls_record > 0;
+        let bits = bits + u64::from(is_sealed) * SEALED;
         put(bytes, folded(packets.cast_signed()) << PIECE_BITS | bits);
         if moved {
             put(bytes, source.into());
         }
         if elsewhere {
             put_signed(bytes, offset.wrapping_sub(place).cast_signed());
+        }
+        if is_sealed {
+            put_signed(bytes, i64::from(piece.tls_record) - i64::from(foretold.tls_record));
         }
     }
     if let Some(hole) = hole {
@@ -396,6 +423,11 @@ impl<'b> Page<'b> {
         if bits & ELSEWHERE != 0 {
             offset = offset.wrapping_add_signed(self.signed()?);
         }
+        let tls_record = if bits & SEALED == 0 {
+            0
+        } else {
+            i64::from(self.foretold.tls_record).wrapping_add(self.signed()?).cast_unsigned() as u32
+        };
         let start = if has_hole { at.wrapping_add(self.number()?) } else { at };
         let length = match length_before {
             None => self.number()?,
@@ -413,6 +445,7 @@ impl<'b> Page<'b> {
             packet: self.foretold.packet.wrapping_add(packets),
             time: Time::from_nanoseconds(self.foretold.time.wrapping_add(passed)),
             place: Place { source, offset },
+            tls_record,
         };
         self.foretold.learn(&piece, length);
         Some((piece, bits & MORE != 0))

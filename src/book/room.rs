@@ -11,6 +11,7 @@ use crate::conversation::{Exchange, Message, Piece, Subject, pieces_before};
 use crate::dissect::TopicNames;
 use crate::dissect::{Reading, RequestHead};
 use crate::protocol::{ApiKey, Side};
+use crate::stream::Tls;
 
 /// What a message that is read again borrows from. Kept to be used for the next one.
 #[derive(Debug, Default)]
@@ -77,6 +78,7 @@ pub(super) struct Found<'p> {
     record: Record,
     kind: Kind<'p>,
     ends: [SocketAddr; 2],
+    tls: Option<Tls>,
     request: Option<Record>,
     sources: Arc<[Source]>,
 }
@@ -93,8 +95,8 @@ impl<'p> State<'p> {
         };
         room.topics = self.topics.clone();
         let kind = *self.kind(&record)?;
-        let ends = self.connections.ends(record.connection)?;
-        Some(Found { index, record, kind, ends, request, sources: self.sources.clone() })
+        let (ends, tls) = self.connections.ends(record.connection)?;
+        Some(Found { index, record, kind, ends, tls, request, sources: self.sources.clone() })
     }
 }
 
@@ -174,6 +176,7 @@ impl<'p> Found<'p> {
             gap: record.gap,
             packets,
             pieces,
+            tls: self.tls,
             stream_offset: record.stream_offset,
             request: self.request.as_ref().and_then(exchange),
             topics,

@@ -8,8 +8,8 @@ use crate::conversation::Piece;
 use crate::protocol::Side;
 use crate::stream::ConnectionId;
 
-/// Packet, source, place, length and time of a piece.
-type Drawn = (u64, u16, u64, u64, i64);
+/// Packet, source, place, length, time and TLS record of a piece.
+type Drawn = (u64, u16, u64, u64, i64, u32);
 
 fn piece() -> impl Strategy<Value = Drawn> {
     (
@@ -18,6 +18,7 @@ fn piece() -> impl Strategy<Value = Drawn> {
         prop_oneof![0..5000_u64, 0..1_u64 << 62],
         prop_oneof![0..2000_u64, 0..1_u64 << 32],
         prop_oneof![(0..9_000_000_i64).prop_map(|time| time * 1000), any::<i64>()],
+        prop_oneof![Just(0_u32), 0..40_u32, any::<u32>()],
     )
 }
 
@@ -52,11 +53,11 @@ proptest! {
             // The first piece stands before all holes; what is lacking behind the second one is the rest of the gap.
             let hole = gap / 3;
             let length = drawn.first().map_or(0, |first| first.3) + if hole == 0 { drawn.iter().skip(1).map(|piece| piece.3).sum() } else { 0 };
-            for (index, (packet, source, offset, length, time)) in drawn.into_iter().enumerate() {
+            for (index, (packet, source, offset, length, time, tls_record)) in drawn.into_iter().enumerate() {
                 at += if index == 1 { hole } else { 0 };
                 let place = Place { source, offset };
                 let time = Time::from_nanoseconds(time);
-                pieces.push(Piece { start: at, end: at + length, packet, time, place });
+                pieces.push(Piece { start: at, end: at + length, packet, time, place, tls_record });
                 at += length;
             }
             let record = Record {
@@ -115,7 +116,7 @@ fn a_usual_message_takes_few_bytes() {
             size: 90,
             time,
         };
-        let piece = Piece { start: offset, end: offset + 90, packet: 500 + number, time, place: at };
+        let piece = Piece { start: offset, end: offset + 90, packet: 500 + number, time, place: at, tls_record: 0 };
         draft.push(&record, &[piece]);
         offset += if number % 2 == 0 { 0 } else { 90 };
         place += 90 + 82;

@@ -45,6 +45,8 @@ pub struct Packet<'a> {
     pub original_length: u32,
     /// The comments that pcapng keeps beside a packet.
     pub comments: Comments<'a>,
+    /// Lines of a TLS key log that stand between the packet before and this one.
+    pub secrets: &'a [u8],
 }
 
 /// A link-layer header type, by its number in the list of tcpdump.org.

@@ -16,6 +16,7 @@ const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+const DECRYPTION_SECRETS: u32 = 10;
 /// All types that are described: these, names, entries of a journal, secrets, custom blocks of two kinds.
 const KNOWN: [u32; 11] = [
     SECTION_HEADER,
@@ -26,7 +27,7 @@ const KNOWN: [u32; 11] = [
     INTERFACE_STATISTICS,
     ENHANCED_PACKET,
     9,
-    10,
+    DECRYPTION_SECRETS,
     0x0000_0bad,
     0x4000_0bad,
 ];
@@ -39,6 +40,10 @@ const BLOCK_TRAILER: usize = 4;
 const SECTION_HEADER_LENGTH: u32 = 28;
 /// A packet as long as can be, and its options.
 const BLOCK_LIMIT: u32 = PACKET_LIMIT + 1024 * 1024;
+/// The type of secrets that are a TLS key log: "TLSK".
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+/// Bytes of key logs before one packet.
+const SECRETS_LIMIT: usize = 16 << 20;
 /// More than any capture has, so that interfaces cannot fill the memory.
 const INTERFACE_LIMIT: usize = 65_536;
 
@@ -112,11 +117,12 @@ impl PcapNg {
         matches!(kind, ENHANCED_PACKET | PACKET | SIMPLE_PACKET).then_some(length as usize)
     }
 
-    /// Finds the next packet at the start of the window; None at the end of the file.
+    /// Finds the next packet at the start of the window, and appends the key logs that stand before it; None at the end of the file.
     pub(super) fn next<R: Read>(
         &mut self,
         window: &mut Window<R>,
         packet: u64,
+        secrets: &mut Vec<u8>,
     ) -> Result<Option<Located>, CaptureError> {
         while let Some(block) = self.block_header(window, packet)? {
             match block.kind {
@@ -129,6 +135,15 @@ impl PcapNg {
                 INTERFACE_DESCRIPTION => {
                     let body = self.whole_body(window, &block, packet)?;
                     self.describe_interface(&block, body)?;
+                    window.consume(block.length as usize);
+                }
+                DECRYPTION_SECRETS if block.length <= BLOCK_LIMIT && secrets.len() < SECRETS_LIMIT => {
+                    let body = self.whole_body(window, &block, packet)?;
+                    if let Some([TLS_KEY_LOG, length]) = self.order.words(body) {
+                        let text = body.get(8..).unwrap_or_default();
+                        secrets.extend_from_slice(text.get(..length as usize).unwrap_or(text));
+                        secrets.push(b'\n');
+                    }
                     window.consume(block.length as usize);
                 }
                 INTERFACE_STATISTICS => {

@@ -23,6 +23,8 @@ pub struct CaptureReader<R> {
     done: usize,
     /// The next packet, when it was looked at but not given yet.
     ahead: Option<Located>,
+    /// The key logs before the next packet, or before the one given last.
+    secrets: Vec<u8>,
     stopped: bool,
     damage: Damages,
 }
@@ -71,7 +73,8 @@ impl<R: Read> CaptureReader<R> {
         } else {
             return Err(not_a_capture(window.bytes()));
         };
-        Ok(Self { window, format, packets: 0, done: 0, ahead: None, stopped: false, damage: Damages::default() })
+        let (secrets, damage) = (Vec::new(), Damages::default());
+        Ok(Self { window, format, packets: 0, done: 0, ahead: None, secrets, stopped: false, damage })
     }
 
     /// The next packet, or None at the end.
@@ -100,6 +103,7 @@ impl<R: Read> CaptureReader<R> {
             data,
             place,
             original_length: located.original_length.max(data.len() as u32),
+            secrets: &self.secrets,
             comments: Comments::new(bytes.get(located.options).unwrap_or_default(), located.order, options_at),
         }))
     }
@@ -112,10 +116,11 @@ impl<R: Read> CaptureReader<R> {
         while self.ahead.is_none() && !self.stopped {
             self.window.consume(self.done);
             self.done = 0;
+            self.secrets.clear();
             let number = self.packets + 1;
             let located = match &mut self.format {
                 Format::Pcap(pcap) => pcap.next(&mut self.window, number),
-                Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number),
+                Format::PcapNg(pcapng) => pcapng.next(&mut self.window, number, &mut self.secrets),
             };
             match located {
                 Ok(located) => {

@@ -109,6 +109,9 @@ pub(crate) struct MessageArgs {
     /// Frames that say that they are longer are not believed
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
     pub(crate) max_frame: u32,
+    /// Secrets of TLS connections, as clients and brokers log them; the file may grow. `SSLKEYLOGFILE` names one as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keylog: Vec<PathBuf>,
     /// Keys and values of a topic's records are in this format: string, json or hex; a `*` ends the beginning of a name
     #[arg(long, value_name = "TOPIC[:key|:value]=FORMAT")]
     pub(crate) decode: Vec<String>,

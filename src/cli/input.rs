@@ -1,7 +1,9 @@
 //! Captures from the command line to a sink, and what is said about them in the end.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 
 use super::End;
 use super::args::{Common, InputArgs, MessageArgs};
@@ -9,7 +11,7 @@ use crate::capture::{Again, Captures, Damage, Time};
 use crate::conversation::{Message, MessageSink, Session};
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
-use crate::stream::Connection;
+use crate::stream::{Connection, KeyLog, Tls, TlsCounters, TlsVersion};
 
 /// What a command does with each message.
 pub(super) trait Printer<'p> {
@@ -109,11 +111,13 @@ pub(super) fn print<'p, P: Printer<'p>>(
         out: Out { buffer: Vec::new(), results: Results { to, failed: None, written: 0 } },
         left: messages.count.unwrap_or(u64::MAX),
         faulty: 0,
-        tls: 0,
-        foreign: 0,
+        foreign: Vec::new(),
     };
+    let keys = keys(messages)?;
     let options = messages.options();
     let mut session = Session::new(catalog, options, output);
+    let has_keys = keys.has_sources();
+    session.use_keys(keys);
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
         super::say(&damage.to_string());
@@ -142,7 +146,7 @@ pub(super) fn print<'p, P: Printer<'p>>(
     session.finish();
     session.sink().out.results.finish()?;
     if !common.quiet {
-        summary(&mut session, captures.drops());
+        summary(&mut session, captures.drops(), has_keys);
     }
     let output = session.sink();
     if output.left > 0 {
@@ -158,10 +162,8 @@ struct Output<P> {
     left: u64,
     /// Messages with faults.
     faulty: u64,
-    /// Connections in TLS.
-    tls: u64,
-    /// Connections that are something else than Kafka.
-    foreign: u64,
+    /// What connections are that are not Kafka, and how many of each.
+    foreign: Vec<(&'static str, u64)>,
 }
 
 impl<P> Output<P> {
@@ -196,21 +198,70 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
     }
 
     fn foreign(&mut self, _: &Connection, first: &[u8]) {
-        match recognise(first) {
-            Some(Foreign::Tls { .. }) => self.tls += 1,
-            _ => self.foreign += 1,
+        let protocol = recognise(first).and_then(Foreign::protocol).unwrap_or(SOMETHING_ELSE);
+        match self.foreign.iter_mut().find(|(known, _)| *known == protocol) {
+            Some((_, count)) => *count += 1,
+            None => self.foreign.push((protocol, 1)),
         }
     }
 }
 
-fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64) {
+/// What a connection is called that nobody recognises.
+const SOMETHING_ELSE: &str = "something else";
+
+/// Secrets from the files that were named. The one in the environment need not be there: other programs may be yet to
+/// write it.
+pub(super) fn keys(messages: &MessageArgs) -> anyhow::Result<KeyLog> {
+    let mut keys = KeyLog::new();
+    for path in &messages.keylog {
+        keys.add_file(path).with_context(|| format!("cannot read the key log {}", path.display()))?;
+    }
+    if let Some(path) = std::env::var_os("SSLKEYLOGFILE").filter(|path| !path.is_empty()) {
+        keys.follow(Path::new(&path));
+    }
+    Ok(keys)
+}
+
+/// What became of connections in TLS that could not be read.
+fn tls_notes(tls: &TlsCounters, has_keys: bool) -> Vec<String> {
+    let connections = |count| counted(count, "connection in TLS", "connections in TLS");
+    let hint = if has_keys { " whose keys are not in the key log" } else { ": give --keylog to read them" };
+    let unauthentic = "records that do not authenticate (wrong key log?)";
+    let notes = [
+        (tls.without_keys, format!("{}{hint}", connections(tls.without_keys))),
+        (tls.begun_before, format!("{}, begun before the capture", connections(tls.begun_before))),
+        (tls.torn, format!("{} with a hole in the handshake", connections(tls.torn))),
+        (tls.unfinished, format!("{} with a handshake that does not end", connections(tls.unfinished))),
+        (tls.unauthentic, format!("{} with {unauthentic}", connections(tls.unauthentic))),
+        (tls.wrong_lines, counted(tls.wrong_lines, "wrong line in key logs", "wrong lines in key logs")),
+    ];
+    let unsupported = tls.unsupported.iter().map(|(Tls { version, suite }, count)| {
+        let is_old = !matches!(*version, TlsVersion::TLS_1_2 | TlsVersion::TLS_1_3);
+        let old = if is_old { format!("{version} and ") } else { String::new() };
+        format!("{} with {old}{suite}, which is not supported", connections(*count))
+    });
+    let said = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
+    said.chain(unsupported).collect()
+}
+
+/// What connections are that are not Kafka: `2 connections of HTTP, 1 of SSH`.
+fn foreign_notes(foreign: &[(&'static str, u64)], is_all: bool) -> Vec<String> {
+    let wanted = foreign.iter().filter(|(protocol, _)| is_all || *protocol != SOMETHING_ELSE);
+    let note = |(number, (protocol, count)): (usize, &(&str, u64))| match number {
+        0 => format!("{} of {protocol}", counted(*count, "connection", "connections")),
+        _ => format!("{count} of {protocol}"),
+    };
+    wanted.enumerate().map(note).collect()
+}
+
+fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64, has_keys: bool) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
-    let Output { faulty, tls, foreign, .. } = *session.sink();
+    let tls = session.tls();
+    let Output { faulty, foreign, .. } = session.sink();
+    let faulty = *faulty;
     let nothing = u64::from(counters.messages == 0);
     let notes = [
         (nothing, "no Kafka messages found".to_owned()),
-        (nothing * foreign, counted(foreign, "connection of something else", "connections of something else")),
-        (tls, counted(tls, "connection in TLS without keys", "connections in TLS without keys")),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
         (faulty, counted(faulty, "message with faults", "messages with faults")),
         (drops, counted(drops, "packet dropped by the capture", "packets dropped by the capture")),
@@ -248,7 +299,9 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64)
             counted(packets.unknown_link, "packet of an unknown link type", "packets of unknown link types"),
         ),
     ];
-    let odd: Vec<String> = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    let others = [foreign_notes(foreign, nothing > 0), tls_notes(&tls, has_keys)].concat();
+    let mut odd: Vec<String> = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    odd.splice(nothing as usize..nothing as usize, others);
     if !odd.is_empty() {
         super::say(&odd.join(", "));
     }

@@ -38,7 +38,8 @@ pub(super) fn show<L: FnOnce()>(
     let decoders = super::decoders(&messages.decode)?;
     let (captures, leave) = open()?;
     let book = Book::new(&catalog);
-    let indexer = Indexer::new(&book, captures, messages.options());
+    let keys = super::input::keys(messages)?;
+    let indexer = Indexer::new(&book, captures, messages.options()).with_keys(keys);
     let screen = Screen {
         name: name.to_owned(),
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },

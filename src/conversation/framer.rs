@@ -61,12 +61,14 @@ pub struct Piece {
     pub time: Time,
     /// Where the first of them lies in the capture.
     pub place: Place,
+    /// The number of the TLS record that they were in, from 1 in its direction; 0 where they were in none.
+    pub tls_record: u32,
 }
 
 impl Piece {
     pub(super) fn new(origin: Origin, length: usize) -> Self {
-        let Origin { packet, time, offset, place } = origin;
-        Self { start: offset, end: offset + length as u64, packet, time, place }
+        let Origin { packet, time, offset, place, record } = origin;
+        Self { start: offset, end: offset + length as u64, packet, time, place, tls_record: record }
     }
 
     /// The part of it that lies between two places in the stream.

@@ -283,9 +283,10 @@ impl Line {
             State::Lost => None,
         };
         if let (Some(left), Some(cut)) = (left, &mut framer.cut) {
-            cut.missing += left.min(gap.missing);
+            // Where a hole of unknown extent ends, nobody knows; all of the frame that is behind it is lost.
+            cut.missing += if gap.exact { left.min(gap.missing) } else { left };
         }
-        framer.state = match left.and_then(|left| left.checked_sub(gap.missing)) {
+        framer.state = match left.filter(|_| gap.exact).and_then(|left| left.checked_sub(gap.missing)) {
             Some(0) => State::Framed,
             Some(behind) => State::Skipping(behind),
             None => State::Lost,
@@ -558,6 +559,7 @@ impl Line {
             gap: frame.gap,
             packets: &shared.origins.packets,
             pieces: &shared.origins.pieces,
+            tls: self.connection.tls,
             stream_offset: frame.stream_offset,
             request: pending
                 .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),

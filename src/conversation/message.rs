@@ -6,7 +6,7 @@ use super::Piece;
 use crate::capture::Time;
 use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
-use crate::stream::ConnectionId;
+use crate::stream::{ConnectionId, Tls};
 
 /// A request or response with all that is known of it. Borrowed for as long as a sink looks at it.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ pub struct Message<'a, 'p> {
     pub packets: &'a [u64],
     /// Where its bytes lie, in their order: those of [`Message::frame`], and behind a hole the others that are there.
     pub pieces: &'a [Piece],
+    /// How it was protected, where it came through TLS. Pieces say in which records.
+    pub tls: Option<Tls>,
     /// The place of its first byte in its stream.
     pub stream_offset: u64,
     /// On a response: its request, when that was seen.

@@ -4,14 +4,14 @@ use super::tracker::{Conversations, Counters, MessageSink, Options};
 use crate::capture::{Packet, PacketCounters, Segments, Spool};
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
-use crate::stream::{self, Limits, Reassembler};
+use crate::stream::{self, Decrypting, KeyLog, Limits, Reassembler, TlsCounters};
 
 /// Takes packets and tells a sink the messages in them.
 pub struct Session<'p, S> {
     packets: PacketCounters,
     segments: Segments,
     reassembler: Reassembler,
-    conversations: Conversations<'p, S>,
+    conversations: Decrypting<Conversations<'p, S>>,
 }
 
 impl<'p, S: MessageSink<'p>> Session<'p, S> {
@@ -25,7 +25,7 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
             packets: PacketCounters::default(),
             segments,
             reassembler: Reassembler::new(Limits::default()),
-            conversations: Conversations::new(catalog, options, sink),
+            conversations: Decrypting::new(Conversations::new(catalog, options, sink)),
         }
     }
 
@@ -34,10 +34,23 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
         self.segments.keep(spool, source);
     }
 
+    /// Keeps what was inside of TLS, see [`Decrypting::keep`].
+    pub fn keep_plaintext(&mut self, spool: Spool, source: u16) {
+        self.conversations.keep(spool, source);
+    }
+
+    /// Opens connections in TLS whose secrets are in the log, or come to be.
+    pub fn use_keys(&mut self, keys: KeyLog) {
+        self.conversations.use_keys(keys);
+    }
+
     /// Takes the next packet.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         for comment in packet.comments.clone() {
-            self.conversations.sink().comment(packet.number, &comment);
+            self.sink().comment(packet.number, &comment);
+        }
+        if !packet.secrets.is_empty() {
+            self.conversations.learn(packet.secrets);
         }
         let outcome = self.segments.segment(packet);
         self.packets.count(&outcome);
@@ -54,12 +67,12 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
 
     /// Who is told.
     pub fn sink(&mut self) -> &mut S {
-        self.conversations.sink()
+        self.conversations.sink_mut().sink()
     }
 
     /// Which topic has which id, as far as is known.
     pub fn topics(&self) -> &TopicNames {
-        self.conversations.topics()
+        self.conversations.sink().topics()
     }
 
     /// What became of the packets.
@@ -72,8 +85,13 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
         self.reassembler.counters()
     }
 
+    /// What became of connections in TLS.
+    pub fn tls(&self) -> TlsCounters {
+        self.conversations.counters()
+    }
+
     /// What was odd about the messages.
     pub fn counters(&self) -> Counters {
-        self.conversations.counters()
+        self.conversations.sink().counters()
     }
 }

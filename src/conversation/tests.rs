@@ -49,6 +49,7 @@ impl<'p> Wire<'p> {
             responder: SocketAddr::from(([10, 0, 0, 2], 9092)),
             handshake: true,
             opened: Time::default(),
+            tls: None,
         };
         let mut conversations = Conversations::new(catalog, Options::default(), Messages::default());
         conversations.open(&connection);
@@ -62,14 +63,16 @@ impl<'p> Wire<'p> {
     fn send(&mut self, direction: Direction, bytes: &[u8]) {
         self.packets += 1;
         let sent = self.sent[direction as usize];
-        let origin = Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default() };
+        let origin =
+            Origin { packet: self.packets, time: self.time(), offset: sent, place: Place::default(), record: 0 };
         self.sent[direction as usize] += bytes.len() as u64;
         self.conversations.data(&self.connection, direction, bytes, origin);
     }
 
     fn lose(&mut self, direction: Direction, missing: usize) {
         let (offset, missing) = (self.sent[direction as usize], missing as u64);
-        let gap = Gap { offset, missing, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
+        let gap =
+            Gap { offset, missing, exact: true, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
         self.sent[direction as usize] += missing;
         self.conversations.gap(&self.connection, direction, gap);
     }
@@ -171,11 +174,12 @@ fn what_is_kept_is_bounded() {
             responder: SocketAddr::from(([10, 0, 0, 2], 9092)),
             handshake: true,
             opened: Time::default(),
+            tls: None,
         };
         conversations.open(&connection);
         let mut offset = 0;
         for bytes in [&request(1)[..], &head, &[0x55; 1000]] {
-            let origin = Origin { packet: number, time: Time::default(), offset, place: Place::default() };
+            let origin = Origin { packet: number, time: Time::default(), offset, place: Place::default(), record: 0 };
             offset += bytes.len() as u64;
             conversations.data(&connection, Direction::Forward, bytes, origin);
             let kept: usize = conversations.connections.values().map(State::kept).sum();

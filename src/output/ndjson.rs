@@ -6,9 +6,10 @@ use itoa::Buffer;
 
 use super::json::{self, JsonScratch, JsonWriter, string};
 use crate::capture::Time;
-use crate::conversation::{Message, Subject};
+use crate::conversation::{Message, Piece, Subject};
 use crate::dissect::{Fault, Opening, Reading, dissect, has_faults};
 use crate::protocol::{ApiKey, Catalog, Side};
+use crate::stream::Tls;
 
 /// Writes messages as lines of JSON.
 #[derive(Debug)]
@@ -152,6 +153,21 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     if message.gap > 0 {
         number(out, b"\"gap\":", message.gap);
     }
+    if let Some(protected) = message.tls {
+        tls(out, protected, message.pieces);
+    }
+}
+
+/// How a message was protected, and the numbers of the records that it was in. Names of versions and suites need no escape.
+fn tls(out: &mut Vec<u8>, Tls { version, suite }: Tls, pieces: &[Piece]) {
+    out.extend_from_slice(
+        format!("\"_tls\":{{\"version\":\"{version}\",\"suite\":\"{suite}\",\"records\":[").as_bytes(),
+    );
+    for piece in pieces {
+        number(out, b"", piece.tls_record.into());
+    }
+    json::close_bracket(out, b']');
+    out.extend_from_slice(b"},");
 }
 
 fn api_name(catalog: &Catalog, key: ApiKey) -> &str {

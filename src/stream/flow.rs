@@ -121,6 +121,7 @@ impl Flow {
             responder: segment.destination,
             handshake: false,
             opened: segment.time,
+            tls: None,
         };
         Self {
             key,

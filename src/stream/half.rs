@@ -198,7 +198,7 @@ impl Half {
 
     /// Tells the bytes of a segment for which [`Half::is_next`] holds.
     pub(super) fn take_next<S: StreamSink>(&mut self, bytes: &[u8], place: Place, out: &mut StreamOutput<'_, S>) {
-        let origin = Origin { packet: out.packet, time: out.time, offset: self.next - self.base, place };
+        let origin = Origin { packet: out.packet, time: out.time, offset: self.next - self.base, place, record: 0 };
         self.next += bytes.len() as u64;
         out.data(bytes, origin);
     }
@@ -390,7 +390,7 @@ impl Half {
             self.held_bytes = self.held_bytes.saturating_sub(held.cost());
             *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
             let Arrival { packet, time, .. } = held.arrival;
-            let origin = Origin { packet, time, offset: self.next - self.base, place: held.place };
+            let origin = Origin { packet, time, offset: self.next - self.base, place: held.place, record: 0 };
             self.next += held.bytes.len() as u64;
             out.data(&held.bytes, origin);
             self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);

@@ -34,8 +34,10 @@ mod flow;
 mod half;
 mod output;
 mod table;
+mod tls;
 
 pub use table::Reassembler;
+pub use tls::{Counters as TlsCounters, Decrypting, KeyLog, Suite, Tls, TlsVersion};
 
 #[cfg(test)]
 mod tests;
@@ -57,6 +59,8 @@ pub struct Connection {
     pub handshake: bool,
     /// The time of its first packet.
     pub opened: Time,
+    /// How it was protected, where its bytes are what was inside of TLS.
+    pub tls: Option<Tls>,
 }
 
 impl Connection {
@@ -100,6 +104,8 @@ pub struct Origin {
     pub offset: u64,
     /// Where the first byte lies in the capture, and all others behind it.
     pub place: Place,
+    /// The number of the TLS record that they were in, from 1 in its direction; 0 where they were in none.
+    pub record: u32,
 }
 
 /// Bytes of a stream that are not in the capture.
@@ -109,6 +115,8 @@ pub struct Gap {
     pub offset: u64,
     /// How many bytes are missing.
     pub missing: u64,
+    /// Whether it is so many: inside of TLS it may be unknown, and the number is then only a guess.
+    pub exact: bool,
     /// Why.
     pub cause: GapCause,
     /// The packet at which this became certain.
@@ -126,6 +134,8 @@ pub enum GapCause {
     Cut,
     /// They may yet have come, but too much was held to wait for them.
     Limit,
+    /// They are there, but in TLS records that cannot be opened.
+    Sealed,
 }
 
 /// How a connection ended.

@@ -114,9 +114,9 @@ impl<S: StreamSink> StreamOutput<'_, S> {
         self.counters.gaps += 1;
         match cause {
             GapCause::Cut => self.counters.cut_bytes += missing,
-            GapCause::NotCaptured | GapCause::Limit => self.counters.missing_bytes += missing,
+            GapCause::NotCaptured | GapCause::Limit | GapCause::Sealed => self.counters.missing_bytes += missing,
         }
-        let gap = Gap { offset, missing, cause, packet: self.packet, time: self.time };
+        let gap = Gap { offset, missing, exact: true, cause, packet: self.packet, time: self.time };
         self.sink.gap(&self.teller.connection, self.direction, gap);
     }
 }

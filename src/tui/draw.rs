@@ -88,8 +88,11 @@ impl App<'_, '_> {
         if !status.troubles.is_empty() {
             pen.put("  damaged", self.look.odd());
         }
-        if status.tls > 0 {
-            pen.put(&format!("  {} TLS without keys", status.tls), Style::new());
+        let (without_keys, closed) = (status.tls.without_keys, status.tls.closed());
+        for (count, what) in [(without_keys, "TLS without keys"), (closed - without_keys, "TLS not readable")] {
+            if count > 0 {
+                pen.put(&format!("  {count} {what}"), Style::new());
+            }
         }
         if let Some((done, all)) = self.taking.progress() {
             pen.put("  saving", self.look.heading());

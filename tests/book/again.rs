@@ -8,6 +8,7 @@ use kafkascope::protocol::{Catalog, Side};
 
 use crate::capture::pcapng;
 use crate::disguise::{CONTAINERS, TUNNELS, fragments, ip_packets, pcap};
+use crate::keys::key_log;
 use crate::support::{Input, book, capture, captures, compare};
 
 #[test]
@@ -113,6 +114,21 @@ fn what_is_lost_cut_swapped_and_doubled_is_read_again() {
         let pcap = std::fs::read(path).unwrap();
         for seed in 0..4 {
             compare(&catalog, &Input::Pipe(battered(&pcap, seed)));
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_and_swapped_in_tls_is_read_again() {
+    let catalog = Catalog::builtin();
+    for name in ["44-kafkajs-tls13-chacha.pcap", "44-kafkapython-tls12-cbc.pcap", "44-sarama-tls12-aes256gcm-rsa.pcap"]
+    {
+        let Some(path) = capture(name) else { continue };
+        let log = key_log(&path).unwrap();
+        let pcap = std::fs::read(path).unwrap();
+        assert!(compare(&catalog, &Input::Secret(pcap.clone(), log.clone())) > 30);
+        for seed in 0..4 {
+            compare(&catalog, &Input::Secret(battered(&pcap, seed), log.clone()));
         }
     }
 }

@@ -14,6 +14,8 @@ mod changed;
 #[allow(dead_code, reason = "of the link layers one is enough here")]
 #[path = "../common/disguise.rs"]
 mod disguise;
+#[path = "../common/keys.rs"]
+mod keys;
 mod live;
 mod saved;
 mod support;

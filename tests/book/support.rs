@@ -14,6 +14,9 @@ use kafkascope::output::list::{ListOptions, ListWriter};
 use kafkascope::output::ndjson::NdjsonWriter;
 use kafkascope::output::summary::Summarizer;
 use kafkascope::protocol::Catalog;
+use kafkascope::stream::KeyLog;
+
+use crate::keys::key_log;
 
 /// The captures beside the project, if they are there, that are read as they are.
 pub(crate) fn captures() -> Vec<PathBuf> {
@@ -38,13 +41,28 @@ pub(crate) fn capture(name: &str) -> Option<PathBuf> {
 pub(crate) enum Input {
     Files(Vec<PathBuf>),
     Pipe(Vec<u8>),
+    /// With a key log.
+    Secret(Vec<u8>, PathBuf),
 }
 
 impl Input {
+    pub(crate) fn keys(&self) -> KeyLog {
+        let mut keys = KeyLog::new();
+        let logs = match self {
+            Self::Files(paths) => paths.iter().filter_map(|path| key_log(path)).collect(),
+            Self::Pipe(_) => Vec::new(),
+            Self::Secret(_, log) => vec![log.clone()],
+        };
+        for log in logs {
+            keys.add_file(log).unwrap();
+        }
+        keys
+    }
+
     pub(crate) fn open(&self, again: Again) -> Captures {
         match self {
             Self::Files(paths) => Captures::open(paths, again).unwrap(),
-            Self::Pipe(bytes) => {
+            Self::Pipe(bytes) | Self::Secret(bytes, _) => {
                 let mut captures = Captures::new();
                 captures.add_stream("-", Cursor::new(bytes.clone()), again).unwrap();
                 captures
@@ -81,11 +99,11 @@ impl<'p> Teller<'p> {
         let mut out = Vec::new();
         self.ndjson.message(&mut out, message);
         let mut text = String::from_utf8(out).unwrap();
-        let Message { subject, frame, reading, assumed, guessed, gap, packets, pieces, request, .. } = *message;
+        let Message { subject, frame, reading, assumed, guessed, gap, packets, pieces, request, tls, .. } = *message;
         let plans = [reading.header, reading.body].map(|plan| plan.map(|plan| (&plan.name, plan.version)));
         let reading = (reading.side, plans, reading.sized, reading.missing);
         let request = request.map(|exchange| (exchange.request, exchange.latency));
-        let facts = (subject, reading, assumed, guessed, gap, packets, pieces, request);
+        let facts = (subject, reading, assumed, guessed, gap, packets, pieces, request, tls);
         write!(text, "{} {facts:?} ", message.time.nanoseconds()).unwrap();
         write!(text, "{:?} {:?} ", message.client_id, message.connection).unwrap();
         text.extend(frame.iter().map(|byte| char::from(*byte)));
@@ -111,7 +129,10 @@ pub(crate) fn told(catalog: &Catalog, input: &Input) -> Vec<(Vec<u8>, String)> {
 fn drive<'p, S: MessageSink<'p>>(session: &mut Session<'p, S>, input: &Input) {
     let mut captures = input.open(Again::No);
     // As a book does it, so that places are the same.
-    session.keep_datagrams(Spool::new().unwrap(), captures.sources().len() as u16);
+    let sources = captures.sources().len() as u16;
+    session.keep_datagrams(Spool::new().unwrap(), sources);
+    session.keep_plaintext(Spool::new().unwrap(), sources + 1);
+    session.use_keys(input.keys());
     loop {
         match captures.next() {
             Ok(Some(packet)) => session.packet(&packet),
@@ -144,7 +165,8 @@ impl<'p> MessageSink<'p> for Listener<'p> {
 /// The book of a capture.
 pub(crate) fn book<'p>(catalog: &'p Catalog, input: &Input) -> Book<'p> {
     let book = Book::new(catalog);
-    Indexer::new(&book, input.open(Again::Yes), Options::default()).run(&AtomicBool::new(false));
+    let indexer = Indexer::new(&book, input.open(Again::Yes), Options::default());
+    indexer.with_keys(input.keys()).run(&AtomicBool::new(false));
     book
 }
 

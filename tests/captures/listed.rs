@@ -3,7 +3,7 @@
 
 use crate::json::Json;
 use crate::request_log::{CAPTURES, base, files, logged_response};
-use crate::support::{export, lines, port, read, report, shared};
+use crate::support::{export, key_log_option, lines, port, read, report, shared};
 
 /// What is said of the records of a message, all its partitions together.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -103,7 +103,12 @@ fn records_are_counted_without_a_look_at_them() {
             let is_request = message.at("type").text() == Some("request");
             Some(logged_bytes(if is_request { logged.at("request") } else { logged_response(logged, &log) }))
         };
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope").arg("list").arg(&capture).output().unwrap();
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
+            .arg("list")
+            .args(key_log_option(&capture))
+            .arg(&capture)
+            .output()
+            .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let mut lines = text.lines().skip(1).filter(|line| !line.starts_with("--"));
         for message in export(&capture) {
@@ -154,7 +159,12 @@ fn as_many_records_are_produced_as_the_topic_has() {
             |line: &&Json| line.at("kind").text() == Some("batch") && line.at("isControl").text() == Some("false");
         let count = |line: &Json| line.at("count").text().map_or(0, |count| count.parse::<usize>().unwrap());
         let expected: usize = batches.iter().filter(is_data).map(count).sum();
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope").arg("list").arg(&capture).output().unwrap();
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
+            .arg("list")
+            .args(key_log_option(&capture))
+            .arg(&capture)
+            .output()
+            .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let produced: usize = text
             .lines()

@@ -18,6 +18,8 @@ mod disguise;
 mod disguises;
 #[path = "../common/json.rs"]
 mod json;
+#[path = "../common/keys.rs"]
+mod keys;
 mod listed;
 mod oracle;
 mod outside;
@@ -27,5 +29,6 @@ mod request_log;
 mod simulation;
 mod streams;
 mod support;
+mod tls;
 mod topics;
 mod variants;

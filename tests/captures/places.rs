@@ -3,17 +3,21 @@
 use kafkascope::capture::{CaptureReader, Source, Spool};
 use kafkascope::conversation::{Message, MessageSink, Options, Session};
 use kafkascope::protocol::Catalog;
+use kafkascope::stream::KeyLog;
 
+use crate::keys::key_log;
 use crate::support::shared;
 
 /// The number of the source in which datagrams lie.
 const DATAGRAMS: u16 = 1;
+/// The number of that in which the plaintext of TLS lies.
+const PLAINTEXT: u16 = 2;
 
 /// Reads each message from the capture by its pieces.
 struct Reader<'f> {
     file: &'f [u8],
-    /// What was put together of IP fragments.
-    datagrams: Source,
+    /// What was put together of IP fragments, and what was inside of TLS.
+    kept: [Source; 2],
     messages: u64,
 }
 
@@ -25,10 +29,12 @@ impl<'p> MessageSink<'p> for Reader<'_> {
         for piece in message.frame_pieces() {
             assert_eq!(piece.start, at);
             at = piece.end;
-            if piece.place.source == DATAGRAMS {
+            assert_eq!(piece.place.source == PLAINTEXT, message.tls.is_some());
+            if let DATAGRAMS | PLAINTEXT = piece.place.source {
                 let start = bytes.len();
                 bytes.resize(start + (piece.end - piece.start) as usize, 0);
-                self.datagrams.read_at(&mut bytes[start..], piece.place.offset).unwrap();
+                let source = &self.kept[usize::from(piece.place.source - DATAGRAMS)];
+                source.read_at(&mut bytes[start..], piece.place.offset).unwrap();
                 continue;
             }
             assert_eq!(piece.place.source, 0);
@@ -53,10 +59,17 @@ fn every_message_lies_where_its_pieces_say() {
     for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let file = std::fs::read(&path).unwrap_or_default();
         let Ok(mut reader) = CaptureReader::new(&file[..]) else { continue };
-        let spool = Spool::new().unwrap();
-        let sink = Reader { file: &file, datagrams: spool.source("datagrams"), messages: 0 };
+        let [datagrams, plaintext] = [Spool::new().unwrap(), Spool::new().unwrap()];
+        let kept = [datagrams.source("datagrams"), plaintext.source("plaintext")];
+        let sink = Reader { file: &file, kept, messages: 0 };
         let mut session = Session::new(&catalog, Options::default(), sink);
-        session.keep_datagrams(spool, DATAGRAMS);
+        session.keep_datagrams(datagrams, DATAGRAMS);
+        session.keep_plaintext(plaintext, PLAINTEXT);
+        if let Some(log) = key_log(&path) {
+            let mut keys = KeyLog::new();
+            keys.add_file(&log).unwrap();
+            session.use_keys(keys);
+        }
         while let Ok(Some(packet)) = reader.next() {
             session.packet(&packet);
         }

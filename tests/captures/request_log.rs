@@ -34,7 +34,7 @@ const fn row(name: &'static str, figures: [usize; 6]) -> (&'static str, Counts) 
 }
 
 /// Captures with all their bytes; of variants the log is that of their base.
-pub(crate) const CAPTURES: [(&str, Counts); 86] = [
+pub(crate) const CAPTURES: [(&str, Counts); 96] = [
     row("28-zk.pcap", [168, 168, 0, 0, 0, 0]),
     row("39-aiokafka-zstd.pcap", [20, 19, 0, 0, 1, 0]),
     row("39-java-0.10.2.2-none.pcap", [18, 18, 0, 0, 0, 0]),
@@ -53,11 +53,15 @@ pub(crate) const CAPTURES: [(&str, Counts); 86] = [
     row("39-sarama-sasl-v0-scram.pcap", [7, 7, 0, 0, 0, 0]),
     row("44-aiokafka-acks0.pcap", [20, 19, 1, 0, 0, 0]),
     row("44-aiokafka-snappy.pcap", [20, 20, 0, 0, 0, 0]),
+    row("44-aiokafka-tls13-ng-secrets.pcapng", [20, 20, 0, 0, 0, 0]),
+    row("44-aiokafka-tls13-split.pcap", [20, 20, 0, 0, 0, 0]),
+    row("44-aiokafka-tls13.pcap", [20, 20, 0, 0, 0, 0]),
     row("44-any-nano.pcap", [16, 16, 0, 0, 0, 0]),
     row("44-any-sll2.pcap", [26, 26, 0, 0, 0, 0]),
     row("44-connect-distributed.pcap", [311, 311, 0, 0, 0, 0]),
     row("44-franz-admin.pcap", [22, 22, 0, 0, 0, 0]),
     row("44-franz-sasl-scram256.pcap", [18, 18, 0, 0, 0, 0]),
+    row("44-franz-tls12-chacha.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-franz-zstd-fragments.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-franz-zstd-reuse.pcap", [24, 24, 0, 0, 0, 0]),
     row("44-franz-zstd.pcap", [24, 24, 0, 0, 0, 0]),
@@ -102,8 +106,13 @@ pub(crate) const CAPTURES: [(&str, Counts); 86] = [
     row("44-kafkago-admin.pcap", [9, 9, 0, 0, 0, 0]),
     row("44-kafkago-snappy.pcap", [17, 17, 0, 0, 0, 0]),
     row("44-kafkajs-gzip.pcap", [16, 16, 0, 0, 0, 0]),
+    row("44-kafkajs-tls13-chacha-reordered.pcap", [16, 16, 0, 0, 0, 0]),
+    row("44-kafkajs-tls13-chacha.pcap", [16, 16, 0, 0, 0, 0]),
     row("44-kafkapython-gzip.pcap", [20, 20, 0, 0, 0, 0]),
     row("44-kafkapython-sasl-scram512.pcap", [15, 15, 0, 0, 0, 0]),
+    row("44-kafkapython-saslssl.pcap", [15, 15, 0, 0, 0, 0]),
+    row("44-kafkapython-tls12-aes128gcm.pcap", [21, 21, 0, 0, 0, 0]),
+    row("44-kafkapython-tls12-cbc.pcap", [20, 20, 0, 0, 0, 0]),
     row("44-librdkafka-admin.pcap", [12, 12, 0, 0, 0, 0]),
     row("44-librdkafka-snappy.pcap", [31, 30, 0, 0, 1, 0]),
     row("44-mss-java-admin.pcap", [25, 25, 0, 0, 0, 0]),
@@ -121,6 +130,7 @@ pub(crate) const CAPTURES: [(&str, Counts); 86] = [
     row("44-multi-dynamic.pcap", [330, 314, 0, 9, 3, 4]),
     row("44-multi-start.pcap", [633, 628, 0, 1, 4, 0]),
     row("44-sarama-lz4.pcap", [11, 11, 0, 0, 0, 0]),
+    row("44-sarama-tls12-aes256gcm-rsa.pcap", [24, 24, 0, 0, 0, 0]),
 ];
 
 /// What lacks something is held against its base, or against its log as far as it goes, elsewhere.
@@ -149,9 +159,7 @@ fn no_capture_is_left_out() {
     let Some(captures) = shared("captures") else { return };
     for entry in Entry::all(&captures) {
         let name = &entry.name;
-        if let Some(obstacle) = entry.obstacle() {
-            eprintln!("SKIPPED: {name} needs {obstacle}");
-        } else if !DAMAGED.iter().any(|damaged| name.contains(damaged)) {
+        if !entry.is_closed() && !DAMAGED.iter().any(|damaged| name.contains(damaged)) {
             assert!(CAPTURES.iter().any(|(listed, _)| listed == name), "{name} is not in the table");
         }
     }
@@ -171,7 +179,7 @@ pub(crate) fn files(name: &str) -> Option<(PathBuf, Vec<Json>)> {
 
 /// The name of the capture that a variant was made from.
 pub(crate) fn base(name: &str) -> &str {
-    const VARIANTS: [&str; 22] = [
+    const VARIANTS: [&str; 23] = [
         "-reuse",
         "-gso-length-0",
         "-split",
@@ -191,6 +199,7 @@ pub(crate) fn base(name: &str) -> &str {
         "-reordered",
         "-shuffled",
         "-ng-interfaces",
+        "-ng-secrets",
         "-part",
         "-lost",
         "-nosyn",

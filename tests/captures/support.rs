@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 
 use crate::json::Json;
+use crate::keys::key_log;
 
 /// A path inside of the project.
 pub(crate) fn own(path: &str) -> PathBuf {
@@ -44,16 +45,23 @@ impl Entry {
         self.notes.strip_prefix("variant of ")?.split(';').next()
     }
 
-    /// Why the capture cannot be opened yet, if it cannot.
-    pub(crate) fn obstacle(&self) -> Option<&'static str> {
-        self.what.contains("TLS").then_some("TLS")
+    /// Whether nothing can be read of the capture: it is in TLS, and nobody has the keys.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.what.contains("without a key log")
     }
+}
+
+/// The option with the key log of a capture, if it has one.
+pub(crate) fn key_log_option(capture: &Path) -> Option<String> {
+    key_log(capture).map(|log| format!("--keylog={}", log.display()))
 }
 
 /// The lines that `export --show-secrets` prints of a capture that is not damaged.
 pub(crate) fn export(capture: &Path) -> Vec<Json> {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kafkascope")
         .args(["export", "--show-secrets"])
+        .env_remove("SSLKEYLOGFILE")
+        .args(key_log_option(capture))
         .arg(capture)
         .output()
         .unwrap();

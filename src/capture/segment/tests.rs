@@ -31,6 +31,7 @@ proptest! {
 
 fn packet(link: LinkType, data: &[u8], original_length: u32) -> Packet<'_> {
     Packet {
+        secrets: &[],
         number: 7,
         time: Time::from_nanoseconds(99),
         interface: 0,

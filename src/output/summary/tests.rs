@@ -175,6 +175,7 @@ fn summary_of(key: i16, version: i16, side: Side, body: &[u8], gap: u64) -> [Str
         gap,
         packets: &[1],
         pieces: &[],
+        tls: None,
         stream_offset: 0,
         request: Some(crate::conversation::Exchange { request: 1, latency: 0 }),
         topics: &crate::dissect::TopicNames::default(),

@@ -1,0 +1,322 @@
+//! TLS: what was said in connections whose secrets are known.
+//!
+//! [`Decrypting`] stands between the [`Reassembler`](super::Reassembler) and a sink. A connection whose first bytes are no
+//! record of TLS goes through as it is. Of one in TLS the sink hears the plaintext, as a stream of its own: its offsets
+//! count bytes of plaintext, and its bytes come with the packet that made their record whole. Where there is nothing that
+//! can be told of a connection, the sink hears nothing of it, and [`Counters`] say why.
+//!
+//! - **Secrets** come from key logs ([`KeyLog`]). A connection whose secrets are not known yet waits for them, as long as
+//!   there is a place from which they may come: at most 1 MiB of it, and 64 MiB of all.
+//! - **Nothing is told that does not authenticate.** That is what makes it safe to guess: where bytes are missing, the next
+//!   record is looked for, and the sequence numbers that it may have are tried.
+//! - **Holes.** Ciphers with a tag add the same number of bytes to each record, so it follows from the records that were
+//!   left out how many bytes of plaintext are missing. Where that cannot be known, [`Gap::exact`] is false.
+//! - **Limits.** A direction is given up behind 16 records that do not authenticate, or 64 MiB that were looked at for nothing.
+//!
+//! References: RFC 5246 (TLS 1.2), RFC 5288, RFC 7366, RFC 7905, RFC 8446 (TLS 1.3).
+
+use std::collections::BTreeMap;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
+use crate::capture::Spool;
+
+mod channel;
+mod cipher;
+mod handshake;
+mod keylog;
+mod keys;
+mod resync;
+mod secrets;
+mod side;
+mod suite;
+
+use channel::{Channel, Closed, Effort, Work};
+
+pub use keylog::KeyLog;
+pub use suite::{Suite, TlsVersion};
+
+#[cfg(test)]
+mod tests;
+
+/// How a connection was protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tls {
+    /// The version of TLS.
+    pub version: TlsVersion,
+    /// The cipher suite.
+    pub suite: Suite,
+}
+
+/// What became of connections in TLS, for the closing summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Connections whose keys are not known.
+    pub without_keys: u64,
+    /// Connections that are older than the capture.
+    pub begun_before: u64,
+    /// Connections of whose handshake bytes are missing.
+    pub torn: u64,
+    /// Connections whose handshake does not come to an end.
+    pub unfinished: u64,
+    /// Connections in what is not supported.
+    pub unsupported: BTreeMap<Tls, u64>,
+    /// Connections with records that do not authenticate.
+    pub unauthentic: u64,
+    /// Lines of key logs that say nothing.
+    pub wrong_lines: u64,
+}
+
+impl Counters {
+    /// Connections of which nothing could be told.
+    pub fn closed(&self) -> u64 {
+        let unsupported: u64 = self.unsupported.values().sum();
+        self.without_keys + self.begun_before + self.torn + self.unfinished + unsupported
+    }
+}
+
+/// Hands the plaintext of connections in TLS on to a sink, and all others as they are.
+pub struct Decrypting<S> {
+    sink: S,
+    keys: KeyLog,
+    counters: Counters,
+    /// Connections that are in TLS, or may be. Those that are not are not here.
+    states: HashMap<ConnectionId, State>,
+    spool: Option<(Spool, u16)>,
+    waiting: usize,
+    effort: Effort,
+}
+
+enum State {
+    /// Too little was said to know. The sink does not know of it.
+    New(Vec<Early>),
+    Channel(Box<Channel>),
+    /// Nothing can be told.
+    Closed,
+}
+
+/// What was said before it was known what it is.
+enum Early {
+    Data(Direction, Origin, Vec<u8>),
+    Gap(Direction, Gap),
+}
+
+/// Bytes of a `ClientHello` up to the end of its random, with the header of its record.
+const LEAST_HELLO: u64 = 43;
+/// So much may be said before it is known what it is.
+const MOST_EARLY: usize = 1 << 12;
+
+impl<S: StreamSink> Decrypting<S> {
+    /// No connections yet.
+    pub fn new(sink: S) -> Self {
+        let (keys, counters) = (KeyLog::new(), Counters::default());
+        Self { sink, keys, counters, states: HashMap::new(), spool: None, waiting: 0, effort: Effort::default() }
+    }
+
+    /// Keeps plaintext, which lies in no capture: its bytes have places in the source with this number.
+    pub fn keep(&mut self, spool: Spool, source: u16) {
+        self.spool = Some((spool, source));
+    }
+
+    /// Takes secrets from a log.
+    pub fn use_keys(&mut self, keys: KeyLog) {
+        self.keys = keys;
+    }
+
+    /// Learns secrets: lines of a key log.
+    pub fn learn(&mut self, secrets: &[u8]) {
+        self.keys.add(secrets);
+    }
+
+    /// Who is told.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Who is told.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    /// What became of connections in TLS so far.
+    pub fn counters(&self) -> Counters {
+        Counters { wrong_lines: self.keys.wrong_lines(), ..self.counters.clone() }
+    }
+
+    /// What is known of a connection, if it is or may be in TLS, and what is needed to go on with it.
+    fn state(&mut self, connection: ConnectionId) -> Option<(&mut State, Work<'_, S>)> {
+        let Self { sink, keys, counters, states, spool, waiting, effort } = self;
+        let state = states.get_mut(&connection)?;
+        Some((state, Work { sink, keys, counters, spool, waiting, effort }))
+    }
+
+    /// Gives something to a connection of which it is not known yet what it is.
+    #[cold]
+    fn early(&mut self, connection: &Connection, item: Early) {
+        let Some((State::New(early), mut work)) = self.state(connection.id) else { return };
+        early.push(item);
+        let kind = kind(early);
+        let early = if kind == Kind::Unknown { return } else { std::mem::take(early) };
+        if kind == Kind::Other {
+            pass_on(work.sink, connection, early);
+            self.states.remove(&connection.id);
+            return;
+        }
+        let mut channel = Channel::new(*connection);
+        for item in early {
+            match item {
+                Early::Data(direction, origin, bytes) => channel.data(&mut work, direction, &bytes, origin),
+                Early::Gap(direction, gap) => channel.gap(&mut work, direction, gap),
+            }
+        }
+        self.states.insert(connection.id, State::Channel(Box::new(channel)));
+        self.settle(connection);
+    }
+
+    /// Closes a connection of which nothing can be told.
+    fn settle(&mut self, connection: &Connection) {
+        let Some((state, mut work)) = self.state(connection.id) else { return };
+        if let State::Channel(channel) = state
+            && let Some(why) = channel.closed()
+        {
+            channel.finish(&mut work);
+            count(work.counters, why);
+            *state = State::Closed;
+        }
+    }
+}
+
+impl<S: StreamSink> StreamSink for Decrypting<S> {
+    fn open(&mut self, connection: &Connection) {
+        self.states.insert(connection.id, State::New(Vec::new()));
+    }
+
+    fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
+        if self.states.is_empty() {
+            return self.sink.data(connection, direction, bytes, origin);
+        }
+        match self.state(connection.id) {
+            None => self.sink.data(connection, direction, bytes, origin),
+            // The usual beginning of a connection that is not in TLS.
+            Some((State::New(early), work)) if early.is_empty() && kind_of(bytes) == Kind::Other => {
+                work.sink.open(connection);
+                work.sink.data(connection, direction, bytes, origin);
+                self.states.remove(&connection.id);
+            }
+            Some((State::New(_), _)) => self.early(connection, Early::Data(direction, origin, bytes.to_vec())),
+            Some((State::Channel(channel), mut work)) => {
+                channel.data(&mut work, direction, bytes, origin);
+                self.settle(connection);
+            }
+            Some((State::Closed, _)) => {}
+        }
+    }
+
+    fn gap(&mut self, connection: &Connection, direction: Direction, gap: Gap) {
+        match self.state(connection.id) {
+            None => self.sink.gap(connection, direction, gap),
+            Some((State::New(_), _)) => self.early(connection, Early::Gap(direction, gap)),
+            Some((State::Channel(channel), mut work)) => {
+                channel.gap(&mut work, direction, gap);
+                self.settle(connection);
+            }
+            Some((State::Closed, _)) => {}
+        }
+    }
+
+    fn close(&mut self, connection: &Connection, how: Close) {
+        let Some((state, mut work)) = self.state(connection.id) else { return self.sink.close(connection, how) };
+        match state {
+            State::New(early) => {
+                pass_on(work.sink, connection, std::mem::take(early));
+                work.sink.close(connection, how);
+            }
+            State::Channel(channel) => {
+                channel.finish(&mut work);
+                if let Some(connection) = channel.opened() {
+                    work.sink.close(connection, how);
+                } else if let Some(why) = channel.closed() {
+                    count(work.counters, why);
+                }
+            }
+            State::Closed => {}
+        }
+        self.states.remove(&connection.id);
+    }
+}
+
+fn pass_on<S: StreamSink>(sink: &mut S, connection: &Connection, early: Vec<Early>) {
+    sink.open(connection);
+    for item in early {
+        match item {
+            Early::Data(direction, origin, bytes) => sink.data(connection, direction, &bytes, origin),
+            Early::Gap(direction, gap) => sink.gap(connection, direction, gap),
+        }
+    }
+}
+
+fn count(counters: &mut Counters, why: Closed) {
+    match why {
+        Closed::NoKeys => counters.without_keys += 1,
+        Closed::Begun => counters.begun_before += 1,
+        Closed::Torn => counters.torn += 1,
+        Closed::Unfinished => counters.unfinished += 1,
+        Closed::Unsupported(tls) => *counters.unsupported.entry(tls).or_default() += 1,
+        Closed::Unauthentic => {}
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tls,
+    Other,
+    Unknown,
+}
+
+/// What the first bytes of a stream are.
+fn kind_of(bytes: &[u8]) -> Kind {
+    match *bytes {
+        [content, major, minor, high, low, ..] => {
+            let length = side::body_length([content, major, minor, high, low]);
+            if length.is_some_and(|length| length > 0) { Kind::Tls } else { Kind::Other }
+        }
+        [content, ref rest @ ..] if (20..=24).contains(&content) && rest.first().is_none_or(|major| *major == 3) => {
+            Kind::Unknown
+        }
+        [] => Kind::Unknown,
+        _ => Kind::Other,
+    }
+}
+
+/// What a connection is by the first bytes of a side that is there from its beginning.
+fn kind(early: &[Early]) -> Kind {
+    let mut starts: [Option<Vec<u8>>; 2] = [Some(Vec::new()), Some(Vec::new())];
+    let mut weight = 0;
+    for item in early {
+        match item {
+            // Too short to have hidden the beginning of a handshake.
+            Early::Gap(_, gap) if gap.missing < LEAST_HELLO => {}
+            Early::Gap(direction, _) => {
+                if let Some(start) = starts.get_mut(*direction as usize)
+                    && start.as_ref().is_some_and(Vec::is_empty)
+                {
+                    *start = None;
+                }
+            }
+            Early::Data(direction, _, bytes) => {
+                weight += bytes.len() + 64;
+                if let Some(Some(start)) = starts.get_mut(*direction as usize) {
+                    let wanted = cipher::HEADER.saturating_sub(start.len());
+                    start.extend(bytes.iter().take(wanted));
+                }
+            }
+        }
+    }
+    let kinds = starts.iter().map(|start| start.as_ref().map_or(Kind::Unknown, |start| kind_of(start)));
+    let decided = kinds.into_iter().find(|kind| *kind != Kind::Unknown);
+    let is_hopeless = weight > MOST_EARLY || starts.iter().all(Option::is_none);
+    decided.unwrap_or(if is_hopeless { Kind::Other } else { Kind::Unknown })
+}
