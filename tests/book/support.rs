@@ -54,7 +54,7 @@ impl Input {
             Self::Secret(_, log) => vec![log.clone()],
         };
         for log in logs {
-            keys.add_file(log).unwrap();
+            keys.add_file(&log).unwrap();
         }
         keys
     }
