@@ -33,6 +33,7 @@ mod session;
 mod talk;
 mod topics;
 mod tracker;
+mod unasked;
 
 pub use endpoint::{Endpoint, EndpointError};
 pub use framer::Piece;

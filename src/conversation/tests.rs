@@ -198,3 +198,45 @@ fn what_is_kept_is_bounded() {
     let size = 0x0010_0000 + 4;
     assert!(cut.iter().all(|(there, whole, gap)| *whole == size && *there as u64 + gap == size && *there >= 23));
 }
+
+/// Other protocols count their bytes and their answers as well.
+#[test]
+fn what_is_counted_like_a_response_is_not_called_one() {
+    let catalog = Catalog::builtin();
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut conversations = Conversations::new(&catalog, Options::default(), Messages::default());
+    for number in 1..=600 {
+        let port = 7000 + (number % 6) as u16;
+        let connection = Connection {
+            id: ConnectionId(number),
+            initiator: SocketAddr::from(([10, 0, 0, 1], 50_000)),
+            responder: SocketAddr::from(([10, 0, 0, 2], port)),
+            handshake: number % 2 == 0,
+            opened: Time::default(),
+            tls: None,
+        };
+        conversations.open(&connection);
+        let (mut offset, first) = (0, rng.i32(0..1000));
+        for packet in 0..4 {
+            // A number, perhaps an error, a text with its length in one form or another.
+            let text: Vec<u8> = (0..rng.usize(60..300)).map(|_| rng.u8(b' '..b'z')).collect();
+            let length = text.len() as u32;
+            let head = match number % 6 {
+                0 => [&[0, 0][..], &(length as u16).to_be_bytes()].concat(),
+                1 => length.to_be_bytes().to_vec(),
+                2 => [&[0, 0][..], &length.to_be_bytes()].concat(),
+                3 => [&[0; 6][..], &(length as u16).to_be_bytes()].concat(),
+                4 => [&[0; 6][..], &length.to_be_bytes()].concat(),
+                // ZooKeeper: transaction, error, length.
+                _ => [&rng.u64(1..1 << 36).to_be_bytes()[..], &[0; 4], &length.to_be_bytes()].concat(),
+            };
+            let body = [&(first + packet).to_be_bytes()[..], &head, &text].concat();
+            let frame = [&(body.len() as u32).to_be_bytes()[..], &body].concat();
+            let origin = Origin { packet: number, time: Time::default(), offset, place: Place::default(), record: 0 };
+            offset += frame.len() as u64;
+            conversations.data(&connection, Direction::Backward, &frame, origin);
+        }
+        conversations.close(&connection, Close::EndOfCapture);
+    }
+    assert_eq!(conversations.sink().0, []);
+}

@@ -13,8 +13,9 @@ use super::message::Message;
 use super::pool::Pool;
 use super::talk::Pending;
 use super::topics::Teaching;
-use crate::dissect::{TopicNames, responses_that_fit};
-use crate::protocol::Catalog;
+use super::unasked::has_response;
+use crate::dissect::{RequestHead, TopicNames};
+use crate::protocol::{ApiKey, Catalog};
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
 /// Who wants messages.
@@ -134,6 +135,15 @@ struct Side {
     pieces: Vec<Piece>,
     /// Places in `bytes` where a segment begins that may be a request, and how many bytes must be there to tell.
     candidates: Vec<(usize, usize)>,
+    /// How many bytes there must be until it is asked again whether these are responses.
+    next_look: usize,
+}
+
+impl Side {
+    /// Whether it is time to ask whether these are responses: requests that are there come soon.
+    fn is_late(&self, is_all: bool) -> bool {
+        is_all || self.bytes.len() > self.next_look.max(MAX_UNASKED)
+    }
 }
 
 /// Bytes of one side that are kept while nothing is decided.
@@ -142,12 +152,6 @@ const MAX_UNDECIDED: usize = 2 << 20;
 const MAX_CANDIDATES: usize = 256;
 /// A server that has said so much before its client has said anything is no broker.
 const MAX_UNASKED: usize = 64 << 10;
-/// Segments that are looked at to find a response where there is no request.
-const MAX_RESPONSES: usize = 16;
-/// A response that is longer is not held against every plan that there is.
-const MAX_RESPONSE: u32 = 1 << 20;
-/// Bytes that do not fit a plan by chance.
-const LONG_RESPONSE: usize = 64;
 /// The port that brokers listen on unless they are told otherwise.
 const KAFKA_PORT: u16 = 9092;
 const MAX_BROKERS: usize = 1 << 16;
@@ -382,17 +386,15 @@ impl Undecided {
     }
 
     /// The initiator's first bytes decide.
-    fn decide_by_opening<S>(&self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
+    fn decide_by_opening<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         let (forward, backward) = (&self.forward, &self.backward);
         let kafka = Decision::Kafka { client: Direction::Forward, at: 0 };
         // On Kafka's own port a first message that is damaged is believed to be one.
-        let responder = self.connection.responder;
-        let is_broker = responder.port() == KAFKA_PORT || shared.brokers.contains(&responder);
+        let is_broker = self.is_broker(shared, Direction::Backward);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
             Verdict::NeedMore(_) => {
-                let is_late = is_all || backward.bytes.len() > MAX_UNASKED;
-                let is_unasked = forward.bytes.is_empty() && is_late;
+                let is_unasked = forward.bytes.is_empty() && backward.is_late(is_all);
                 match is_unasked && self.has_response(shared, Direction::Backward) {
                     true => kafka,
                     false if is_unasked && !is_all => Decision::Foreign,
@@ -410,6 +412,10 @@ impl Undecided {
     /// response.
     fn decide_by_search<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         for direction in [Direction::Forward, Direction::Backward] {
+            // A short response may look like a request; a broker makes none to its clients.
+            if self.is_broker(shared, direction) && !self.is_broker(shared, direction.opposite()) {
+                continue;
+            }
             let side = self.side(direction);
             let bytes = &side.bytes;
             let mut found = None;
@@ -419,6 +425,7 @@ impl Undecided {
                     return true;
                 }
                 match judge(shared.catalog, rest, shared.options.max_frame, is_all) {
+                    Verdict::Yes if may_be_a_response(rest) => false,
                     Verdict::Yes => {
                         found = found.or(Some(*at));
                         true
@@ -435,9 +442,7 @@ impl Undecided {
             }
         }
         for direction in [Direction::Forward, Direction::Backward] {
-            // Requests that are there come soon.
-            let is_late = is_all || self.side(direction).bytes.len() > MAX_UNASKED;
-            if is_late && self.has_response(shared, direction) {
+            if self.side(direction).is_late(is_all) && self.has_response(shared, direction) {
                 return Decision::Kafka { client: direction.opposite(), at: 0 };
             }
         }
@@ -445,27 +450,26 @@ impl Undecided {
         if is_hopeless { Decision::Foreign } else { Decision::Wait }
     }
 
-    /// Whether one of the first segments that were captured of a side is a response: of what is no broker for certain, a
-    /// long one that fits a single API.
-    fn has_response<S>(&self, shared: &Shared<'_, S>, direction: Direction) -> bool {
+    /// Whether a side may be that of a broker: it is one, or listens where brokers do.
+    fn is_broker<S>(&self, shared: &Shared<'_, S>, direction: Direction) -> bool {
         let sender = self.connection.sender(direction);
-        let is_broker = sender.port() == KAFKA_PORT || shared.brokers.contains(&sender);
-        let side = match direction {
-            Direction::Forward => &self.forward,
-            Direction::Backward => &self.backward,
-        };
-        side.pieces.iter().take(MAX_RESPONSES).any(|piece| {
-            let bytes = side.bytes.get((piece.start - side.start) as usize..).unwrap_or_default();
-            let length = frame_size(bytes).filter(|length| (4..=MAX_RESPONSE).contains(length));
-            let Some(frame) = length.and_then(|length| bytes.get(..length as usize + 4)) else { return false };
-            let is_certain = is_broker || frame.len() >= LONG_RESPONSE;
-            is_certain && {
-                let fits = responses_that_fit(shared.catalog, frame, true, 2);
-                let api = fits.first().map(|plan| plan.api_key);
-                api.is_some_and(|api| is_broker || fits.iter().all(|plan| plan.api_key == api))
-            }
-        })
+        sender.port() == KAFKA_PORT || shared.brokers.contains(&sender)
     }
+
+    /// Whether a side says responses, see [`has_response`]; asked again when there is twice as much to look at.
+    fn has_response<S>(&mut self, shared: &Shared<'_, S>, direction: Direction) -> bool {
+        let is_broker = self.is_broker(shared, direction);
+        let side = self.side(direction);
+        side.next_look = side.bytes.len() * 2;
+        has_response(shared.catalog, &side.bytes, side.start, &side.pieces, is_broker)
+    }
+}
+
+/// Whether a frame that reads as a request may be a response as well: the upper half of a small correlation id is the API
+/// key 0, and a request of a client without a name has few bytes that must be as they are.
+fn may_be_a_response(frame: &[u8]) -> bool {
+    let head = RequestHead::read(frame.get(4..).unwrap_or_default());
+    head.is_some_and(|head| head.key == ApiKey::PRODUCE && head.client_id.is_none_or(<[u8]>::is_empty))
 }
 
 /// Whether bytes begin with a response that has the correlation id of the request that the other bytes begin with.

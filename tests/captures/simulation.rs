@@ -271,6 +271,15 @@ fn one_direction_alone() {
             let lost = numbered.filter(|(_, (_, ip))| is_from_client(ip) == without_requests);
             let lost: BTreeSet<usize> = lost.map(|(number, _)| number).collect();
             base.without(&catalog, &lost, &mut problems);
+            // Wherever it begins, and without a word of who opened the connection.
+            for first in [1, 10, 30, 60] {
+                let is_lost = |(number, (_, ip)): &(usize, &Packet)| {
+                    let (tcp, _) = parts(ip);
+                    *number < first || ip[tcp + 13] & 2 != 0 || lost.contains(number)
+                };
+                let lost = (1..).zip(&base.packets).filter(is_lost).map(|(number, _)| number).collect();
+                base.without(&catalog, &lost, &mut problems);
+            }
             // Whole connections of responses are found as well.
             let kept = (1..).zip(&base.packets).filter(|(number, _)| !lost.contains(number));
             let told = told(&catalog, kept.map(|(_, packet)| packet.clone()));
