@@ -41,7 +41,7 @@ pub struct Options {
     /// Endpoints of brokers, where what goes there is taken for Kafka whatever it looks like, and (false) endpoints where
     /// nothing is. The last one that is meant decides.
     pub decode_as: Vec<(Endpoint, bool)>,
-    /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
+    /// Bytes of frames that are not whole yet, of all connections together, with what it takes to keep them. Where there are more, those of the connections
     /// that keep most are told as far as they are there.
     pub max_kept: usize,
     /// Whether packets with wrong checksums are left out, see [`Segments::check_checksums`](crate::capture::Segments).
@@ -50,7 +50,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20, check_checksums: false }
+        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 256 << 20, check_checksums: false }
     }
 }
 
@@ -134,6 +134,12 @@ struct Side {
     pieces: Vec<Piece>,
     /// Places in `bytes` where a segment begins that may be a request, and how many bytes must be there to tell.
     candidates: Vec<(usize, usize)>,
+}
+
+impl Side {
+    fn kept(&self) -> usize {
+        self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
+    }
 }
 
 /// Bytes of one side that are kept while nothing is decided.
@@ -232,7 +238,7 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     }
 
     fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
-        self.uncounted += bytes.len();
+        self.uncounted += bytes.len() + size_of::<Piece>();
         if self.uncounted > self.shared.options.max_kept / 8 {
             self.uncounted = 0;
             self.make_room();
@@ -298,10 +304,10 @@ impl<'p, S: MessageSink<'p>> Shared<'p, S> {
 }
 
 impl State {
-    /// Bytes that are kept.
+    /// Bytes that are kept, by the room that they take.
     pub(super) fn kept(&self) -> usize {
         match self {
-            Self::Undecided(undecided) => undecided.forward.bytes.len() + undecided.backward.bytes.len(),
+            Self::Undecided(undecided) => undecided.forward.kept() + undecided.backward.kept(),
             Self::Kafka(line) => line.kept(),
             Self::Foreign => 0,
         }
