@@ -486,6 +486,7 @@ fn a_message_that_is_not_there_is_said() {
         assert_eq!(stderr(&output), expected);
         assert_eq!(stdout(&output).starts_with("#2 "), arguments.len() > 2);
     }
+    assert_eq!(run(&["show", &path, "-m", "0"]).status.code(), Some(2));
     assert_eq!(run(&["show", &path, "-m", "4"]).status.code(), Some(0));
     assert_eq!(run(&["show", &path, "-c", "1", "-m", "1", "-m", "4"]).status.code(), Some(0));
 }

@@ -16,6 +16,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -166,6 +168,19 @@ fn output<'a>(common: &'a Common, inputs: impl IntoIterator<Item = &'a Path>) ->
 /// The file that results go to, where it is not standard output.
 fn file(common: &Common) -> Option<&Path> {
     common.output.as_deref().filter(|path| path.as_os_str() != "-")
+}
+
+/// What tells that the process is to end; a second signal ends it at once.
+fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    let told = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, told.clone())
+            .and_then(|_| signal_hook::flag::register(signal, told.clone()))
+            .context("signals cannot be taken")?;
+    }
+    Ok(told)
 }
 
 /// Whether results may be coloured.

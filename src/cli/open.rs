@@ -1,6 +1,7 @@
 //! `kafkascope open`: the screen.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -14,8 +15,9 @@ use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let input = &open.input;
-    let open = || Ok((Captures::open(input.read.iter().chain(&input.files), Again::Yes)?, || ()));
-    show(open, &name(input), false, &input.messages, common)
+    let stop = Arc::new(AtomicBool::new(false));
+    let open = || Ok((input.open(Again::Yes, stop.clone())?, move || stop.store(true, Ordering::Relaxed)));
+    show(open, &name(input), input.follow, &input.messages, common)
 }
 
 /// Shows captures on the screen. They are opened when it is sure that there can be one, and what was opened beside them is
