@@ -121,40 +121,72 @@ const TOKENS: [(&str, &str); 3] =
 /// What batches are called, with or without a frame around them.
 const RECORD_BATCH: &str = "record-batch";
 
-/// Says what bytes are: one message, or several frames one behind the other.
-pub fn explain<'p>(catalog: &'p Catalog, bytes: &[u8], hint: &Hint) -> Result<Vec<Explained<'p>>, HintError> {
+/// Says what bytes are: one message, or several frames one behind the other, each when it is asked for.
+pub fn explain<'p, 'b>(catalog: &'p Catalog, bytes: &'b [u8], hint: &'b Hint) -> Result<Messages<'p, 'b>, HintError> {
+    let mut messages = Messages { catalog, bytes, hint, at: 0, is_chain: is_chain(bytes), payload: None };
     if let Hint::Payload(name, version) = hint {
         let finding = match (name.as_str(), version) {
             (RECORD_BATCH, Some(_)) => return Err(HintError::TakesNoVersion(RECORD_BATCH)),
             (RECORD_BATCH, None) => Finding::Records,
             _ => Finding::Payload(payload_plan(catalog, bytes, name, *version)?),
         };
-        return Ok(vec![Explained::whole(bytes, finding, Vec::new())]);
+        messages.payload = Some(Explained::whole(bytes, finding, Vec::new()));
+        messages.at = bytes.len();
     }
-    let mut all = Vec::new();
-    let mut start = 0;
-    while start < bytes.len() {
-        let rest = bytes.get(start..).unwrap_or_default();
-        // Only a frame that leaves another one behind it is taken off; all else is for one message to explain.
-        let length = first_of_several(catalog, rest).unwrap_or(rest.len());
-        let mut explained = one(catalog, rest.get(..length).unwrap_or_default(), hint);
-        explained.start += start;
-        explained.end += start;
-        start = explained.end;
-        all.push(explained);
-    }
-    Ok(all)
+    Ok(messages)
 }
 
-/// The length of the first frame, if others follow it to the last byte.
-fn first_of_several(catalog: &Catalog, bytes: &[u8]) -> Option<usize> {
-    let first = frame_length(bytes).filter(|length| *length < bytes.len())?;
-    let mut at = 0;
-    while at < bytes.len() {
-        at += frame_length(bytes.get(at..)?)?;
+/// The messages among bytes, in their order.
+#[derive(Debug)]
+pub struct Messages<'p, 'b> {
+    catalog: &'p Catalog,
+    bytes: &'b [u8],
+    hint: &'b Hint,
+    /// Where the next one begins.
+    at: usize,
+    /// Whether the bytes are frames, one behind the other, to the last byte.
+    is_chain: bool,
+    /// What all bytes are, where that was said.
+    payload: Option<Explained<'p>>,
+}
+
+impl<'p> Iterator for Messages<'p, '_> {
+    type Item = Explained<'p>;
+
+    fn next(&mut self) -> Option<Explained<'p>> {
+        if self.payload.is_some() {
+            return self.payload.take();
+        }
+        let start = self.at;
+        let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
+        // Only a frame that leaves another one behind it is taken off; all else is for one message to explain.
+        let length = self.first_of_several(rest).unwrap_or(rest.len());
+        let mut explained = one(self.catalog, rest.get(..length).unwrap_or_default(), self.hint);
+        explained.start += start;
+        explained.end += start;
+        self.at = explained.end;
+        Some(explained)
     }
-    let is_message = RequestHead::read(bytes.get(4..)?).is_some_and(|head| catalog.api(head.key).is_some());
-    (at == bytes.len() && (is_message || first > 8)).then_some(first)
+}
+
+impl Messages<'_, '_> {
+    /// The length of the first frame, if others follow it to the last byte.
+    fn first_of_several(&self, rest: &[u8]) -> Option<usize> {
+        let first = frame_length(rest).filter(|length| self.is_chain && *length < rest.len())?;
+        let is_message = RequestHead::read(rest.get(4..)?).is_some_and(|head| self.catalog.api(head.key).is_some());
+        (is_message || first > 8).then_some(first)
+    }
+}
+
+/// Whether bytes are frames, one behind the other, to the last byte.
+fn is_chain(mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        match frame_length(bytes).and_then(|length| bytes.get(length..)) {
+            Some(rest) => bytes = rest,
+            None => return false,
+        }
+    }
+    true
 }
 
 fn frame_length(bytes: &[u8]) -> Option<usize> {

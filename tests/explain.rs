@@ -42,6 +42,24 @@ fn lines(gzip: &[u8]) -> Vec<Value> {
     text.split_terminator('\n').map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// To look through all that follows for each frame would take minutes.
+#[test]
+fn many_frames_are_explained_as_they_come() {
+    let frame = bytes("000000080012000300000001");
+    let all = frame.repeat(60_000);
+    let catalog = Catalog::builtin();
+    let messages = explain(&catalog, &all, &Hint::None).unwrap();
+    let mut ends = 0;
+    for (message, number) in messages.zip(1..) {
+        assert_eq!((message.start, message.end), ((number - 1) * frame.len(), number * frame.len()));
+        ends = message.end;
+    }
+    assert_eq!(ends, all.len());
+    // One byte too few, and it is no row of frames.
+    let cut = &all[..all.len() - 1];
+    assert_eq!(explain(&catalog, cut, &Hint::None).unwrap().count(), 1);
+}
+
 /// The smallest instance of a message, in hex, as Kafka writes it.
 fn minimal(api: &str, version: i16, direction: &str) -> String {
     let all = lines(include_bytes!("data/oracle/minimal.jsonl.gz"));
@@ -356,12 +374,13 @@ fn payloads() {
         }
         let version = line["version"].as_i64().unwrap();
         for hint in [name, kind] {
-            let all = match explain(&catalog, &payload, &Hint::Payload(hint.to_owned(), None)) {
+            let by = Hint::Payload(hint.to_owned(), None);
+            let mut all = match explain(&catalog, &payload, &by) {
                 Ok(all) => all,
                 Err(HintError::UnknownSchema(_)) if hint == kind => continue,
                 Err(error) => panic!("{hint} v{version}: {error}"),
             };
-            let Finding::Payload(plan) = all[0].finding else { panic!("{hint} is no payload") };
+            let Finding::Payload(plan) = all.next().unwrap().finding else { panic!("{hint} is no payload") };
             let found = (&*plan.name, i64::from(plan.version));
             assert!(found.0 == name && (found.1 == version || is_ambiguous(kind)), "{hint} v{version}: {found:?}");
             assert!(dissect_payload(plan, &payload, &mut Tree::new()).is_exact(), "{hint} v{version}");

@@ -293,7 +293,7 @@ fn other_projects_bytes_explained() {
     let mut problems = Vec::new();
     for fixture in &all {
         for hint in [Hint::None, Hint::Request] {
-            let ends: Vec<_> = explain(&catalog, &fixture.bytes, &hint).unwrap().iter().map(|part| part.end).collect();
+            let ends: Vec<_> = explain(&catalog, &fixture.bytes, &hint).unwrap().map(|part| part.end).collect();
             assert_eq!(ends.last().copied().unwrap_or_default(), fixture.bytes.len(), "{}", fixture.at);
         }
         if fixture.entry["kmsg"]["roundtrip"] != true || fixture.text("framing") == "body" {
@@ -307,7 +307,7 @@ fn other_projects_bytes_explained() {
             Side::Request => Hint::None,
             Side::Response => Hint::ResponseOf(key, Some(version)),
         };
-        let findings = explain(&catalog, &fixture.bytes, &hint).unwrap();
+        let findings: Vec<_> = explain(&catalog, &fixture.bytes, &hint).unwrap().collect();
         match (&findings[0].finding, side) {
             (Finding::Message { key: found, version: in_version, .. }, Side::Request)
                 if (*found, *in_version) == (key, version) =>
@@ -323,7 +323,7 @@ fn other_projects_bytes_explained() {
         }
         // Without a hint, what is said of a response is true, if anything is said.
         if side == Side::Response {
-            match &explain(&catalog, &fixture.bytes, &Hint::None).unwrap()[0].finding {
+            match &explain(&catalog, &fixture.bytes, &Hint::None).unwrap().next().unwrap().finding {
                 Finding::Message { key: found, fit, .. } if *found == key && fit.reading.side == side => found_of += 1,
                 Finding::Ambiguous(plans, _) if plans.iter().any(|plan| plan.api_key == Some(key.0)) => found_of += 1,
                 finding => problems.push(format!("{} {key:?} v{version} without a hint: {finding:?}", fixture.at)),
@@ -348,7 +348,8 @@ fn fetch_responses_of_old_brokers() {
         }
         count += 1;
         let bytes = fs::read(&path).unwrap();
-        let findings = explain(&catalog, &bytes, &Hint::ResponseOf(ApiKey::FETCH, Some(0))).unwrap();
+        let hint = Hint::ResponseOf(ApiKey::FETCH, Some(0));
+        let findings: Vec<_> = explain(&catalog, &bytes, &hint).unwrap().collect();
         let Finding::Message { version: 0, fit, .. } = &findings[0].finding else { panic!("{name}") };
         let mut collector = Collector::new();
         assert!(dissect(&fit.reading, &bytes, &mut collector).is_exact(), "{name}");

@@ -502,6 +502,49 @@ fn help_is_found_where_people_look_for_it() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_an_error() {
+    if let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") {
+        let output = kafkascope().arg("--help").stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).starts_with("kafkascope: cannot write the help: "), "{}", stderr(&output));
+    } else {
+        eprintln!("skipped: there is no /dev/full");
+    }
+}
+
+#[test]
+fn numbers_out_of_range_are_told_as_such() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    for arguments in [
+        ["list", "-c", "0"],
+        ["list", "-c", "-1"],
+        ["list", "--port", "-1"],
+        ["list", "--max-frame", "-1"],
+        ["export", "--max-inflate", "-5"],
+        ["show", "-m", "0"],
+        ["show", "-m", "-1"],
+        ["layout", "--version", "-x"],
+    ] {
+        let output = run(&[&arguments[..], &[&path]].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = stderr(&output);
+        let is_number = arguments[2] != "-x";
+        assert_eq!(said.contains(&format!("invalid value '{}'", arguments[2])), is_number, "{said}");
+        assert!(!said.contains("no Kafka messages found") && (!is_number || !said.contains("'-- -")), "{said}");
+    }
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    let output = kafkascope().current_dir(folder.path()).args(["list", &path, "-o", "-"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), SHOP));
+    assert!(!folder.path().join("-").exists());
+}
+
+#[test]
 fn messages_with_faults_are_counted() {
     let folder = TempDir::new().unwrap();
     let mut capture = shop();

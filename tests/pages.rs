@@ -248,6 +248,8 @@ fn a_record_is_a_region_of_its_own() {
     let mut tree = String::new();
     page.batch.write_tree(&mut tree, &catalog, TreeOptions::default());
     assert!(!tree.contains("!!") && tree.contains("(valid)"), "{tree}");
+    assert_eq!(stdout(&["layout", "Metadata", "response"]), stdout(&["layout", "Metadata", "--response"]));
+    assert_eq!(stdout(&["layout", "Metadata", "request"]), stdout(&["layout", "MetadataRequest"]));
     let text = stdout(&["layout", "record"]);
     assert!(text.contains(&tree) && text.contains("rc Record"), "{text}");
     assert_eq!(text, stdout(&["layout", "RecordBatch", "--version", "2"]));

@@ -201,6 +201,25 @@ fn explain() {
 }
 
 #[test]
+fn arguments_that_make_no_sense() {
+    let says = |argument: &str| {
+        let mut command = Command::cargo_bin("kafkascope").unwrap();
+        // As on a terminal.
+        command.env("CLICOLOR_FORCE", "1").env_remove("NO_COLOR");
+        let output = command.args(["list", argument, "f"]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for hostile in ["--\x1b]0;pwned\x07x", "--x\u{9b}31m\u{202e}y", "--port=\x1b[2J"] {
+        let said = says(hostile);
+        assert!(!said.replace('\n', "").contains(is_hostile), "{said:?}");
+        assert!(said.starts_with("error: "), "{said:?}");
+    }
+    assert!(says("--x\u{9b}y").contains("unexpected argument '--x\\u{9b}y' found"));
+    assert!(says("--plain").contains("\x1b["), "colours are forced, so this test can fail");
+}
+
+#[test]
 fn names_and_schemas() {
     check(&["layout", "Meta\x1b[31mdata\u{202e}"], b"");
     check(&["schema", "show", "Meta\x1b[31mdata\u{202e}"], b"");

@@ -35,12 +35,12 @@ pub(crate) struct Common {
     pub(crate) show_secrets: bool,
     /// Bytes that the compressed records of one message may inflate to [default: 16 MiB, or 100 for each compressed one,
     /// but no more than 256 MiB]
-    #[arg(long, value_name = "BYTES", global = true)]
+    #[arg(long, value_name = "BYTES", global = true, allow_negative_numbers = true)]
     pub(crate) max_inflate: Option<u32>,
     /// Use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: Color,
-    /// Write results to a file instead of standard output
+    /// Write results to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE", global = true)]
     pub(crate) output: Option<PathBuf>,
     /// Settings of the screen: a TOML file [default: kafkascope/config.toml in the folder for configurations]
@@ -116,13 +116,13 @@ impl InputArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MessageArgs {
     /// A broker's port, when it cannot be told
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) port: Vec<u16>,
     /// What is spoken at an endpoint (PORT or ADDRESS:PORT), whatever it looks like: kafka or none
     #[arg(long, value_name = "ENDPOINT=PROTOCOL", value_parser = decode_as)]
     pub(crate) decode_as: Vec<(Endpoint, bool)>,
     /// Frames that say that they are longer are not believed
-    #[arg(long, value_name = "BYTES", default_value_t = 100 << 20)]
+    #[arg(long, value_name = "BYTES", default_value_t = 100 << 20, allow_negative_numbers = true)]
     pub(crate) max_frame: u32,
     /// Secrets of TLS connections, as clients and brokers log them; the file may grow. `SSLKEYLOGFILE` names one as well
     #[arg(long, value_name = "FILE")]
@@ -137,7 +137,8 @@ pub(crate) struct MessageArgs {
     #[arg(long)]
     pub(crate) check_checksums: bool,
     /// Stop after so many messages
-    #[arg(short, long, value_name = "COUNT")]
+    #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 }
 
@@ -191,29 +192,30 @@ pub(crate) struct LiveArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Begin another file (`FILE_00001`, `FILE_00002`, ...) when one has so many bytes: 100M, 2G
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "write")]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "write", allow_negative_numbers = true)]
     pub(crate) ring_size: Option<u64>,
     /// Of these files keep only the newest ones
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "ring_size")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "ring_size",
+          value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) ring_files: Option<u32>,
     /// Overwrite files that are there already
     #[arg(long, requires = "write")]
     pub(crate) force: bool,
     /// Stop after so many packets
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) packets: Option<u64>,
     /// Stop after so long: 90, 90s, 15m, 8h
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub(crate) duration: Option<Duration>,
     /// Stop when so many bytes were captured: 500M, 2G
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub(crate) size: Option<u64>,
     /// Bytes of a packet to keep
-    #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAP_LENGTH,
+    #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAP_LENGTH, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=262_144))]
     pub(crate) snaplen: u32,
     /// The system's buffer for packets that were not taken yet
-    #[arg(short = 'B', long, value_name = "MIB", default_value_t = DEFAULT_BUFFER,
+    #[arg(short = 'B', long, value_name = "MIB", default_value_t = DEFAULT_BUFFER, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=2047))]
     pub(crate) buffer: u32,
     /// Have the interface receive what is meant for others as well
@@ -264,7 +266,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Only the message with this number
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) message: Vec<u64>,
 }
 
@@ -327,18 +330,29 @@ pub(crate) enum ExplainFormat {
 pub(crate) struct LayoutArgs {
     /// The API's name (any case) or key; or `RecordBatch`
     pub(crate) api: String,
+    /// Only this half of it: request or response
+    pub(crate) half: Option<Half>,
     /// The version; the newest one if not given
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub(crate) version: Option<i16>,
     /// Only the request
-    #[arg(long, conflicts_with = "response")]
+    #[arg(long, conflicts_with_all = ["response", "half"])]
     pub(crate) request: bool,
     /// Only the response
-    #[arg(long)]
+    #[arg(long, conflicts_with = "half")]
     pub(crate) response: bool,
     /// How to print the page
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: LayoutFormat,
+}
+
+/// A half of an API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Half {
+    /// What clients ask
+    Request,
+    /// What brokers answer
+    Response,
 }
 
 /// How `layout` prints.
@@ -363,7 +377,7 @@ pub(crate) enum SchemaCommand {
         /// The name of a message (`MetadataRequest`), an API (`Metadata`) or an enumeration (`ErrorCode`, `errors`)
         name: String,
         /// Only the fields of this version
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true)]
         version: Option<i16>,
         /// Print it in Kafka's JSON notation
         #[arg(long)]

@@ -8,13 +8,14 @@ use anyhow::{Context, anyhow, bail};
 
 use super::End;
 use super::args::{Common, ExplainArgs, ExplainFormat};
+use super::input::LARGE;
 use crate::dissect::{Reading, Tree, dissect, dissect_payload, dissect_records};
 use crate::explain::{Explained, Finding, Hint, api_and_version, explain};
 use crate::output::describe::{Describer, kind_of, title_of};
 use crate::output::json::{JsonWriter, close_bracket};
 use crate::output::ndjson::{self, Known};
 use crate::output::tree_json;
-use crate::output::tree_text::{TreeOptions, write_tree};
+use crate::output::tree_text::{TreeOptions, write_tree_by_line};
 use crate::paste;
 use crate::protocol::{ApiKey, Catalog, Plan};
 
@@ -31,9 +32,9 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
     }
     let mut out = super::output(common, arguments.read.as_deref())?;
     let mut unknown = Vec::new();
-    let all = explain(&catalog, &pasted.bytes, &hint)?;
-    let is_one = all.len() == 1;
-    for explained in all {
+    let mut is_one = None;
+    for explained in explain(&catalog, &pasted.bytes, &hint)? {
+        let is_one = *is_one.get_or_insert(explained.end == pasted.bytes.len());
         let bytes = pasted.bytes.get(explained.start..explained.end).unwrap_or_default();
         let place = if is_one { String::new() } else { format!("bytes {} to {}: ", explained.start, explained.end) };
         if matches!(explained.finding, Finding::Unknown) {
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &ExplainArgs, common: &Common) -> anyhow::Result<En
         for remark in &explained.remarks {
             super::say(&format!("{place}{remark}"));
         }
-        out.write_all(&print(arguments, common, &catalog, &explained, bytes))?;
+        print(&mut out, arguments, common, &catalog, &explained, bytes)?;
     }
     out.flush()?;
     if unknown.is_empty() { Ok(End::Done) } else { bail!("{}", unknown.join("\nkafkascope: ")) }
@@ -106,51 +107,48 @@ fn hint(arguments: &ExplainArgs, catalog: &Catalog) -> anyhow::Result<Hint> {
     Ok(if arguments.request { Hint::Request } else { Hint::None })
 }
 
-/// What is printed of one message.
+/// Prints one message.
 fn print(
+    out: &mut dyn Write,
     arguments: &ExplainArgs,
     common: &Common,
     catalog: &Catalog,
     explained: &Explained<'_>,
     bytes: &[u8],
-) -> Vec<u8> {
-    let mut out = Vec::new();
+) -> io::Result<()> {
     match &explained.finding {
-        Finding::Unknown => {}
+        Finding::Unknown => Ok(()),
         Finding::Payload(plan) => {
+            if arguments.format == ExplainFormat::Json {
+                return payload_json(out, catalog, common, plan, bytes);
+            }
             let mut tree = Tree::opened(super::opening(catalog, common));
             dissect_payload(plan, bytes, &mut tree);
             let ty = kind_of(plan);
-            let describer = describer(catalog, common, &tree, bytes, (&plan.name, &ty));
-            match arguments.format {
-                ExplainFormat::Json => payload_json(&mut out, catalog, common, plan, bytes),
-                format => write(&mut out, format, common, &describer),
-            }
+            write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&plan.name, &ty)))
         }
         Finding::Records => {
+            if arguments.format == ExplainFormat::Json {
+                return records_json(out, catalog, common, bytes);
+            }
             let mut tree = Tree::opened(super::opening(catalog, common));
             dissect_records(bytes, &mut tree);
-            match arguments.format {
-                ExplainFormat::Json => records_json(&mut out, catalog, common, bytes),
-                format => {
-                    write(&mut out, format, common, &describer(catalog, common, &tree, bytes, ("Records", "records")));
-                }
-            }
+            let title = ("Records", "records");
+            write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, title))
         }
         Finding::Message { key, version, fit } => {
             let guessed = explained.guessed;
             let known = Known { key: Some(*key), version: Some(*version), assumed: fit.assumed, guessed };
-            message(&mut out, arguments, common, catalog, known, &fit.reading, bytes);
+            message(out, arguments, common, catalog, known, &fit.reading, bytes)
         }
         Finding::Ambiguous(plans, reading) => {
             super::say(&format!(
                 "this may be the response of several APIs or versions, and --response-of API[:VERSION] says which: {}",
                 candidates(catalog, plans)
             ));
-            message(&mut out, arguments, common, catalog, Known::default(), reading, bytes);
+            message(out, arguments, common, catalog, Known::default(), reading, bytes)
         }
     }
-    out
 }
 
 /// APIs with their versions: `Heartbeat v1-v2, LeaveGroup v1`.
@@ -170,22 +168,23 @@ fn candidates(catalog: &Catalog, plans: &[&Plan]) -> String {
 
 /// Prints a message of which so much is known.
 fn message(
-    out: &mut Vec<u8>,
+    out: &mut dyn Write,
     arguments: &ExplainArgs,
     common: &Common,
     catalog: &Catalog,
     known: Known,
     reading: &Reading<'_>,
     bytes: &[u8],
-) {
+) -> io::Result<()> {
     if arguments.format == ExplainFormat::Json {
-        ndjson::explained(out, super::opening(catalog, common), common.show_secrets, known, reading, bytes);
-        return;
+        let mut line = Vec::new();
+        ndjson::explained(&mut line, super::opening(catalog, common), common.show_secrets, known, reading, bytes);
+        return out.write_all(&line);
     }
     let mut tree = Tree::opened(super::opening(catalog, common));
     dissect(reading, bytes, &mut tree);
     let title = title_of(catalog, reading, known.key, known.version);
-    write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&title.0, &title.1)));
+    write(out, arguments.format, common, &describer(catalog, common, &tree, bytes, (&title.0, &title.1)))
 }
 
 fn describer<'a, 'p>(
@@ -198,38 +197,58 @@ fn describer<'a, 'p>(
     Describer { catalog, tree, frame, title, sample: false, show_secrets: common.show_secrets, topics: None }
 }
 
-fn write(out: &mut Vec<u8>, format: ExplainFormat, common: &Common, describer: &Describer<'_, '_>) {
+/// Prints a tree, a piece at a time: the text of a large one is larger than the tree.
+fn write(out: &mut dyn Write, format: ExplainFormat, common: &Common, describer: &Describer<'_, '_>) -> io::Result<()> {
+    let mut done = Ok(());
     if format == ExplainFormat::Text {
         let mut text = String::new();
-        write_tree(&mut text, describer, TreeOptions { verbose: common.verbose });
-        out.extend_from_slice(text.as_bytes());
-    } else {
-        tree_json::write_nodes(out, describer);
-        out.push(b'\n');
+        write_tree_by_line(&mut text, describer, TreeOptions { verbose: common.verbose }, |text| {
+            if text.len() > LARGE && done.is_ok() {
+                done = out.write_all(text.as_bytes());
+                text.clear();
+            }
+        });
+        done?;
+        return out.write_all(text.as_bytes());
     }
+    let mut json = Vec::new();
+    tree_json::write_nodes_by_node(&mut json, describer, 0, |json| {
+        if json.len() > LARGE
+            && done.is_ok()
+            && let Some(last) = json.pop()
+        {
+            done = out.write_all(json);
+            json.clear();
+            json.push(last);
+        }
+    });
+    done?;
+    json.push(b'\n');
+    out.write_all(&json)
 }
 
-fn payload_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, plan: &Plan, bytes: &[u8]) {
-    out.extend_from_slice(
-        format!("{{\"schema\":\"{}\",\"version\":{},\"size\":{},", plan.name, plan.version, bytes.len()).as_bytes(),
-    );
-    let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets);
+fn payload_json(out: &mut dyn Write, catalog: &Catalog, common: &Common, plan: &Plan, bytes: &[u8]) -> io::Result<()> {
+    let mut line =
+        format!("{{\"schema\":\"{}\",\"version\":{},\"size\":{},", plan.name, plan.version, bytes.len()).into_bytes();
+    let mut writer = JsonWriter::new(super::opening(catalog, common), &mut line, common.show_secrets);
     dissect_payload(plan, bytes, &mut writer);
     let faults = writer.into_faults();
-    ndjson::faults(out, &faults);
-    close_bracket(out, b'}');
-    out.push(b'\n');
+    ndjson::faults(&mut line, &faults);
+    close_bracket(&mut line, b'}');
+    line.push(b'\n');
+    out.write_all(&line)
 }
 
 /// The batches as `export` has them in a records field.
-fn records_json(out: &mut Vec<u8>, catalog: &Catalog, common: &Common, bytes: &[u8]) {
-    out.extend_from_slice(format!("{{\"schema\":\"record-batch\",\"size\":{},\"records\":[", bytes.len()).as_bytes());
-    let mut writer = JsonWriter::new(super::opening(catalog, common), out, common.show_secrets).in_array();
+fn records_json(out: &mut dyn Write, catalog: &Catalog, common: &Common, bytes: &[u8]) -> io::Result<()> {
+    let mut line = format!("{{\"schema\":\"record-batch\",\"size\":{},\"records\":[", bytes.len()).into_bytes();
+    let mut writer = JsonWriter::new(super::opening(catalog, common), &mut line, common.show_secrets).in_array();
     dissect_records(bytes, &mut writer);
     let faults = writer.into_faults();
-    close_bracket(out, b']');
-    out.push(b',');
-    ndjson::faults(out, &faults);
-    close_bracket(out, b'}');
-    out.push(b'\n');
+    close_bracket(&mut line, b']');
+    line.push(b',');
+    ndjson::faults(&mut line, &faults);
+    close_bracket(&mut line, b'}');
+    line.push(b'\n');
+    out.write_all(&line)
 }

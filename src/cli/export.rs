@@ -4,7 +4,7 @@ use super::End;
 use super::args::{Common, ExportArgs, ExportFormat};
 use super::input::{self, Out, Printer};
 use crate::conversation::Message;
-use crate::dissect::Opening;
+use crate::dissect::{Opening, Tally};
 use crate::output::ndjson::NdjsonWriter;
 use crate::output::tree_json::TreeJsonWriter;
 
@@ -23,13 +23,13 @@ pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
 }
 
 impl<'p> Printer<'p> for NdjsonWriter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally {
         self.message(&mut out.buffer, message)
     }
 }
 
 impl<'p> Printer<'p> for TreeJsonWriter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally {
         let Out { buffer, results } = out;
         self.message(buffer, message, |buffer| {
             if buffer.len() > input::LARGE

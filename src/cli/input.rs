@@ -10,6 +10,7 @@ use super::End;
 use super::args::{Common, InputArgs, MessageArgs};
 use crate::capture::{Again, Captures, Damage, Time};
 use crate::conversation::{Message, MessageSink, Session};
+use crate::dissect::Tally;
 use crate::foreign::{Foreign, recognise};
 use crate::protocol::Catalog;
 use crate::stream::{Connection, KeyLog, Tls, TlsCounters, TlsVersion};
@@ -21,9 +22,9 @@ pub(super) trait Printer<'p> {
         let _ = time;
     }
 
-    /// Appends what is to be printed of a message; nothing, if it is not wanted. Whether it has faults of its own, not
-    /// those of the capture.
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool;
+    /// Appends what is to be printed of a message; nothing, if it is not wanted. What is to be counted of its
+    /// faults.
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally;
 
     /// Appends what is to be printed of a packet's comment.
     fn comment(&mut self, out: &mut Out, text: &str) {
@@ -113,6 +114,7 @@ pub(super) fn print<'p, P: Printer<'p>>(
         out: Out { buffer: Vec::new(), results: Results { to, failed: None, written: 0 } },
         left: messages.count.unwrap_or(u64::MAX),
         faulty: 0,
+        cut: 0,
         foreign: Vec::new(),
     };
     let keys = keys(messages)?;
@@ -164,6 +166,8 @@ struct Output<P> {
     left: u64,
     /// Messages with faults.
     faulty: u64,
+    /// Messages of which not all was printed because it is too much.
+    cut: u64,
     /// What connections are that are not Kafka, and how many of each.
     foreign: Vec<(&'static str, u64)>,
 }
@@ -187,7 +191,9 @@ impl<'p, P: Printer<'p>> MessageSink<'p> for Output<P> {
             return;
         }
         let before = self.out.results.written;
-        self.faulty += u64::from(self.printer.print(&mut self.out, message));
+        let tally = self.printer.print(&mut self.out, message);
+        self.faulty += u64::from(tally.faulty);
+        self.cut += u64::from(tally.cut);
         self.write();
         self.left -= u64::from(self.out.results.written > before);
     }
@@ -259,13 +265,14 @@ fn foreign_notes(foreign: &[(&'static str, u64)], is_all: bool) -> Vec<String> {
 fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64, has_keys: bool) {
     let (packets, streams, counters) = (session.packets(), *session.streams(), session.counters());
     let tls = session.tls();
-    let Output { faulty, foreign, .. } = session.sink();
-    let faulty = *faulty;
+    let Output { faulty, cut, foreign, .. } = session.sink();
+    let (faulty, cut) = (*faulty, *cut);
     let nothing = u64::from(counters.messages == 0);
     let notes = [
         (nothing, "no Kafka messages found".to_owned()),
         (counters.cut, counted(counters.cut, "message cut", "messages cut")),
         (faulty, counted(faulty, "message with faults", "messages with faults")),
+        (cut, counted(cut, "tree cut at its limit", "trees cut at their limit")),
         (drops, counted(drops, "packet dropped by the capture", "packets dropped by the capture")),
         (
             streams.conflicting_overlaps,
@@ -286,6 +293,7 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64,
             counters.crowded,
             counted(counters.crowded, "connection let go for want of room", "connections let go for want of room"),
         ),
+        (streams.evicted, counted(streams.evicted, "idle connection dropped", "idle connections dropped")),
         (
             packets.fragments_left_out,
             counted(packets.fragments_left_out, "IP fragment left out", "IP fragments left out"),

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::bail;
 
 use super::End;
-use super::args::{Common, LayoutArgs, LayoutFormat};
+use super::args::{Common, Half, LayoutArgs, LayoutFormat};
 use crate::nearest::did_you_mean;
 use crate::output::grid::write_hex;
 use crate::output::page::{BatchPage, Page, PageOptions, write_batch_page, write_page};
@@ -18,11 +18,7 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
         return batch(&catalog, layout, common);
     }
     let (api, named_side) = find(&catalog, &layout.api)?;
-    let side = match (layout.request, layout.response) {
-        (true, _) => Some(Side::Request),
-        (_, true) => Some(Side::Response),
-        _ => named_side,
-    };
+    let side = half(layout).or(named_side);
     let version = version(&catalog, api, layout.version)?;
     let Some(page) = Page::new(&catalog, api, version) else {
         bail!("cannot lay out {} v{version}: its request or its response is not known", api.name);
@@ -49,7 +45,7 @@ pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
 
 /// The page of a record batch, which shows its record as well.
 fn batch(catalog: &Catalog, layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
-    if layout.request || layout.response {
+    if half(layout).is_some() {
         bail!("{} is neither a request nor a response; Produce requests and Fetch responses hold it", layout.api);
     }
     if layout.version.is_some_and(|version| version != 2) {
@@ -62,6 +58,15 @@ fn batch(catalog: &Catalog, layout: &LayoutArgs, common: &Common) -> anyhow::Res
         LayoutFormat::Hex => write_hex(&mut text, &page.batch.frame),
     }
     write(&text, common)
+}
+
+/// The half that was asked for.
+fn half(layout: &LayoutArgs) -> Option<Side> {
+    match (layout.half, layout.request, layout.response) {
+        (Some(Half::Request), ..) | (_, true, _) => Some(Side::Request),
+        (Some(Half::Response), ..) | (.., true) => Some(Side::Response),
+        _ => None,
+    }
 }
 
 fn options(side: Option<Side>, common: &Common) -> PageOptions {

@@ -5,6 +5,7 @@ use super::args::{Common, ListArgs};
 use super::input::{self, Out, Printer};
 use crate::capture::Time;
 use crate::conversation::Message;
+use crate::dissect::Tally;
 use crate::output::list::{ListOptions, ListWriter};
 
 pub(super) fn run(list: &ListArgs, common: &Common) -> anyhow::Result<End> {
@@ -20,8 +21,8 @@ impl<'p> Printer<'p> for ListWriter<'p> {
         self.start(time);
     }
 
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
-        self.message(&mut out.buffer, message)
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally {
+        Tally { faulty: self.message(&mut out.buffer, message), cut: false }
     }
 
     fn comment(&mut self, out: &mut Out, text: &str) {

@@ -11,6 +11,7 @@ mod open;
 mod schema;
 mod show;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -40,16 +41,34 @@ pub(crate) enum End {
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
 pub fn main() -> ExitCode {
     let arguments = args::with_default_command(std::env::args_os());
-    let arguments = Arguments::try_parse_from(arguments).unwrap_or_else(|mut error| {
-        let is_of_show = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(argument))
-            if argument.starts_with("-m") || argument.starts_with("--message"));
-        if error.kind() == ErrorKind::UnknownArgument && is_of_show {
-            let hint = "'-m N' is for trees: kafkascope show -m N FILE";
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
-        }
-        error.exit()
-    });
-    ExitCode::from(exit(run(&arguments)))
+    ExitCode::from(match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => exit(run(&arguments)),
+        Err(error) => usage(error),
+    })
+}
+
+/// Says what is wrong with the arguments, or the help that they ask for, and gives the exit code.
+fn usage(mut error: clap::Error) -> u8 {
+    let is_of_show = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(argument))
+        if argument.starts_with("-m") || argument.starts_with("--message"));
+    if error.kind() == ErrorKind::UnknownArgument && is_of_show {
+        let hint = "'-m N' is for trees: kafkascope show -m N FILE";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return exit(printed.map(|()| End::Done).context("cannot write the help"));
+    }
+    // It repeats arguments as they are, and colours its own words; both only where arguments do no harm.
+    let is_harmless = |argument: OsString| !argument.to_string_lossy().contains(is_unsafe);
+    let printed = if std::env::args_os().all(is_harmless) {
+        error.print()
+    } else {
+        write!(io::stderr(), "{}", visible(&error.render().to_string()))
+    };
+    // Nothing can be done about a standard error that is closed.
+    drop(printed);
+    2
 }
 
 /// Says what went wrong, and gives the exit code.
@@ -81,16 +100,21 @@ fn run(arguments: &Arguments) -> anyhow::Result<End> {
 
 /// Says something on standard error. Names of files, arguments and what comes from captures may be in it.
 fn say(text: &str) {
-    let mut line = String::from("kafkascope: ");
+    // Nothing can be done about a standard error that is closed.
+    let _ = writeln!(io::stderr(), "kafkascope: {}", visible(text));
+}
+
+/// A text of several lines as a terminal can be given it.
+fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
     for character in text.chars() {
         if character != '\n' && is_unsafe(character) {
-            line.extend(character.escape_default());
+            visible.extend(character.escape_default());
         } else {
-            line.push(character);
+            visible.push(character);
         }
     }
-    // Nothing can be done about a standard error that is closed.
-    let _ = writeln!(io::stderr(), "{line}");
+    visible
 }
 
 /// The messages that are known, with the reader's own folders laid over them.
@@ -118,7 +142,7 @@ fn decoders(rules: &[String]) -> anyhow::Result<Decoders> {
 
 /// Where results go: standard output or the file of `-o`, buffered. It must be none of the inputs, by whatever name.
 fn output<'a>(common: &'a Common, inputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<Box<dyn Write>> {
-    match &common.output {
+    match file(common) {
         Some(path) => {
             // What cannot be opened is not there yet.
             if let Ok(output) = Handle::from_path(path) {
@@ -141,6 +165,11 @@ fn output<'a>(common: &'a Common, inputs: impl IntoIterator<Item = &'a Path>) ->
     }
 }
 
+/// The file that results go to, where it is not standard output.
+fn file(common: &Common) -> Option<&Path> {
+    common.output.as_deref().filter(|path| path.as_os_str() != "-")
+}
+
 /// What tells that the process is to end; a second signal ends it at once.
 fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -161,7 +190,7 @@ fn is_coloured(common: &Common) -> bool {
         args::Color::Never => false,
         args::Color::Auto => {
             let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            !unwanted && common.output.is_none() && io::stdout().is_terminal()
+            !unwanted && file(common).is_none() && io::stdout().is_terminal()
         }
     }
 }
@@ -178,7 +207,7 @@ fn text_width(common: &Common) -> usize {
 /// The columns of the terminal that results go to; `COLUMNS` wins over what the terminal says. For files and other
 /// programs, what is printed does not depend on the terminal that they are started in.
 fn terminal_width(common: &Common) -> Option<usize> {
-    if common.output.is_some() || !io::stdout().is_terminal() {
+    if file(common).is_some() || !io::stdout().is_terminal() {
         return None;
     }
     let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);

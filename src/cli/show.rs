@@ -6,7 +6,7 @@ use super::End;
 use super::args::{Common, ShowArgs};
 use super::input::{self, Out, Printer};
 use crate::conversation::Message;
-use crate::dissect::{Opening, Tree, dissect, has_faults};
+use crate::dissect::{Opening, Tally, Tree, dissect};
 use crate::output::describe::{Describer, title};
 use crate::output::list::heading;
 use crate::output::tree_text::{TreeOptions, write_tree_by_line};
@@ -38,10 +38,10 @@ struct TreePrinter<'p> {
 }
 
 impl<'p> Printer<'p> for TreePrinter<'p> {
-    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> bool {
+    fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally {
         self.last = Some(message.index);
         if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
-            return false;
+            return Tally::default();
         }
         let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
@@ -65,7 +65,7 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         });
         text.push('\n');
         out.buffer.extend_from_slice(text.as_bytes());
-        has_faults(tree.faults())
+        Tally::of(tree.faults())
     }
 
     fn is_done(&self) -> bool {

@@ -329,9 +329,12 @@ impl Line {
         self.release(shared, None);
     }
 
-    /// Bytes that are kept: of frames that are not whole yet, and of responses that wait.
+    /// Bytes that are kept, by the room that they take: of frames that are not whole yet, and of responses that wait.
     pub(super) fn kept(&self) -> usize {
-        let of = |framer: &Framer| framer.buffer.len() + framer.cut.as_ref().map_or(0, |cut| cut.bytes.len());
+        let of = |framer: &Framer| {
+            let cut = framer.cut.as_ref().map_or(0, |cut| cut.bytes.capacity());
+            framer.buffer.capacity() + cut + framer.pieces.capacity() * size_of::<Piece>()
+        };
         of(&self.requests) + of(&self.responses) + self.talk.held_bytes()
     }
 

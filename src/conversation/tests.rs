@@ -183,7 +183,8 @@ fn what_is_kept_is_bounded() {
             offset += bytes.len() as u64;
             conversations.data(&connection, Direction::Forward, bytes, origin);
             let kept: usize = conversations.connections.values().map(State::kept).sum();
-            assert!(kept <= 10_000 + 10_000 / 8 + 1000, "{kept}");
+            // One more connection may have begun since it was last counted; its buffer has room for twice as much.
+            assert!(kept <= 10_000 + 10_000 / 8 + 2500, "{kept}");
         }
         connections.push(connection);
     }

@@ -42,7 +42,7 @@ pub struct Options {
     /// Endpoints of brokers, where what goes there is taken for Kafka whatever it looks like, and (false) endpoints where
     /// nothing is. The last one that is meant decides.
     pub decode_as: Vec<(Endpoint, bool)>,
-    /// Bytes of frames that are not whole yet, of all connections together. Where there are more, those of the connections
+    /// Bytes of frames that are not whole yet, of all connections together, with what it takes to keep them. Where there are more, those of the connections
     /// that keep most are told as far as they are there.
     pub max_kept: usize,
     /// Whether packets with wrong checksums are left out, see [`Segments::check_checksums`](crate::capture::Segments).
@@ -51,7 +51,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 512 << 20, check_checksums: false }
+        Self { max_frame: 100 << 20, decode_as: Vec::new(), max_kept: 256 << 20, check_checksums: false }
     }
 }
 
@@ -146,6 +146,12 @@ impl Side {
     }
 }
 
+impl Side {
+    fn kept(&self) -> usize {
+        self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
+    }
+}
+
 /// Bytes of one side that are kept while nothing is decided.
 const MAX_UNDECIDED: usize = 2 << 20;
 /// Places that are looked at again and again until it is told what they are.
@@ -236,7 +242,7 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
     }
 
     fn data(&mut self, connection: &Connection, direction: Direction, bytes: &[u8], origin: Origin) {
-        self.uncounted += bytes.len();
+        self.uncounted += bytes.len() + size_of::<Piece>();
         if self.uncounted > self.shared.options.max_kept / 8 {
             self.uncounted = 0;
             self.make_room();
@@ -302,10 +308,10 @@ impl<'p, S: MessageSink<'p>> Shared<'p, S> {
 }
 
 impl State {
-    /// Bytes that are kept.
+    /// Bytes that are kept, by the room that they take.
     pub(super) fn kept(&self) -> usize {
         match self {
-            Self::Undecided(undecided) => undecided.forward.bytes.len() + undecided.backward.bytes.len(),
+            Self::Undecided(undecided) => undecided.forward.kept() + undecided.backward.kept(),
             Self::Kafka(line) => line.kept(),
             Self::Foreign => 0,
         }

@@ -102,12 +102,15 @@ pub enum FaultKind {
         /// Bytes behind its last header.
         left: u32,
     },
-    /// More of something than can be kept; the rest is left undecoded.
+    /// More of something than can be kept; the rest is left undecoded. No fault of the message: see
+    /// [`FaultKind::is_limit`].
     Full {
         /// What it is: records, elements of an array.
         what: &'static str,
         /// How many of it were read.
         read: u32,
+        /// How many follow, where that is known.
+        more: Option<u32>,
     },
     /// A record's offset is not one of its batch's. The walk goes on.
     OffsetDelta {
@@ -126,7 +129,7 @@ pub enum FaultKind {
         /// The field's number.
         number: u32,
     },
-    /// More values than can be kept; the rest is left undecoded.
+    /// More values than can be kept; the rest is left undecoded. No fault of the message: see [`FaultKind::is_limit`].
     Overfull,
     /// A token of a SASL mechanism is not written as the mechanism has it. What was found is not told: it may be a secret.
     Token {
@@ -146,9 +149,31 @@ pub enum FaultKind {
     },
 }
 
-/// Whether some of the faults are the message's own, and not only that the capture lacks a part of it.
-pub fn has_faults(faults: &[Fault]) -> bool {
-    faults.iter().any(|fault| !matches!(fault.kind, FaultKind::Lost { .. }))
+/// What is to be counted of what was told while a message was walked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Whether some of the faults are the message's own, and not only that the capture lacks a part of it.
+    pub faulty: bool,
+    /// Whether a part was left out because there was too much.
+    pub cut: bool,
+}
+
+impl Tally {
+    /// What is to be counted of faults.
+    pub fn of(faults: &[Fault]) -> Self {
+        let is_own = |kind: FaultKind| !matches!(kind, FaultKind::Lost { .. }) && !kind.is_limit();
+        Self {
+            faulty: faults.iter().any(|fault| is_own(fault.kind)),
+            cut: faults.iter().any(|fault| fault.kind.is_limit()),
+        }
+    }
+}
+
+impl FaultKind {
+    /// Whether the bytes are as they should be, and only more than a visitor takes ([`Visitor::is_full`](super::Visitor)).
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Overfull)
+    }
 }
 
 impl Fault {
@@ -186,7 +211,7 @@ impl Fault {
             FaultKind::BatchLength { least, .. } => format!("a length of {least} or more"),
             FaultKind::RecordCount { said, .. } => count(said.into(), "record"),
             FaultKind::RecordLength { length, .. } => format!("a record of {}", count(length.into(), "byte")),
-            FaultKind::Full { what, read } => format!("at most {}", count(read.into(), what)),
+            FaultKind::Full { what, read, .. } => format!("at most {}", count(read.into(), what)),
             FaultKind::Token { expected, .. } => expected.to_string(),
             FaultKind::OffsetDelta { last, .. } => format!("a delta from 0 to {last}"),
             FaultKind::FieldKey { .. } => "the key of a field".to_owned(),
@@ -199,6 +224,16 @@ impl Fault {
             FaultKind::Inflate { error: InflateError::Limit(limit), .. } => {
                 format!("at most {} from one message", count(limit.into(), "inflated byte"))
             }
+        }
+    }
+
+    /// What was left out, where only a limit is told of.
+    pub fn left_out(&self) -> Option<String> {
+        match self.kind {
+            FaultKind::Full { what, more: Some(more), .. } => Some(format!("{} more", count(more.into(), what))),
+            FaultKind::Full { what, read, more: None } => Some(format!("all behind {}", count(read.into(), what))),
+            FaultKind::Overfull => Some("all behind here".to_owned()),
+            _ => None,
         }
     }
 
@@ -274,12 +309,11 @@ impl Fault {
             FaultKind::RecordLength { .. } => {
                 "the record's length was written wrongly, or it has fields that are not known"
             }
-            FaultKind::Full { .. } => "so large a message would take too much memory; the rest is left out",
+            FaultKind::Full { .. } | FaultKind::Overfull => "so large a message would take too much memory",
             FaultKind::Token { .. } => "the token was cut short, or is of another mechanism",
             FaultKind::OffsetDelta { .. } => "the batch's last offset delta or the record's delta is wrong",
             FaultKind::FieldKey { .. } => "the bytes are not Protocol Buffers, or are shifted",
             FaultKind::FieldAgain { .. } => "two messages were written behind each other, or the bytes are shifted",
-            FaultKind::Overfull => "so many values would take too much memory; the rest is left out",
             FaultKind::Inflate { error: InflateError::UnknownCodec, .. } => {
                 "the attributes are wrong, or the codec is newer"
             }

@@ -22,7 +22,7 @@ mod tree;
 mod walk;
 
 pub use decoders::{Decoded, DecodedValue, DecoderError, Decoders, Format};
-pub use fault::{Fault, FaultKind, has_faults};
+pub use fault::{Fault, FaultKind, Tally};
 pub use fit::{Fit, RequestHead, fit_request, fit_response, is_convincing, responses_that_fit};
 pub use inflate::{Codec, InflateError};
 pub use known::{Known, Word, word};
@@ -313,8 +313,8 @@ pub trait Visitor<'p> {
         let _ = (offset, timestamp);
     }
 
-    /// Whether it can take no more: then further elements, tagged fields and records are left undecoded, with a fault that
-    /// says so.
+    /// Whether it can take no more: then further elements, tagged fields and records are left undecoded, which is told
+    /// like a fault ([`FaultKind::is_limit`]).
     #[inline]
     fn is_full(&self) -> bool {
         false

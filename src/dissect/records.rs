@@ -109,7 +109,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         for index in 0.. {
             if self.visitor.is_full() && !input.is_empty() {
                 let at = self.span(input.offset(), input.split(input.len()).1);
-                self.fault("records", "bytes", at, FaultKind::Full { what: "batch", read: index });
+                self.fault("records", "bytes", at, FaultKind::Full { what: "batch", read: index, more: None });
                 return;
             }
             let (magic, total) = match next(input.as_slice()) {

@@ -468,7 +468,13 @@ fn a_tree_that_is_full_takes_no_more() {
         // What is begun is ended: a batch, a record, a tagged field.
         assert!((MOST..MOST + 30).contains(&tree.nodes().len()), "{what}: {}", tree.nodes().len());
         let full = tree.faults().last().unwrap();
-        assert!(matches!(full.kind, FaultKind::Full { what: said, read } if said == what && read > 3), "{full:?}");
+        assert!(matches!(full.kind, FaultKind::Full { what: said, read, .. } if said == what && read > 3), "{full:?}");
+        // A limit is no fault of the message; what is left out and what is there are all.
+        let (cut, all) = (Tally::of(tree.faults()), Tally::of(whole.faults()));
+        assert_eq!((cut.cut, all.cut, cut.faulty), (true, false, all.faulty), "{what}");
+        if let FaultKind::Full { read, more: Some(more), .. } = full.kind {
+            assert_eq!(read + more, MANY, "{what}");
+        }
         assert_eq!((full.path.as_str(), full.found().as_str()), (path, "more"));
         let mut ends = [0; 2];
         for node in tree.nodes().iter().filter(|node| node.is_leaf()) {

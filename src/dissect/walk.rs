@@ -351,7 +351,7 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
                 }
                 self.trail.pop();
                 if step.is_ok() && index < count_or_none {
-                    Err(self.full(place, "element", index, *input))
+                    Err(self.full(place, "element", index, Some(count_or_none - index), *input))
                 } else {
                     step
                 }
@@ -392,7 +392,12 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
         for read in 0..count {
             if self.visitor.is_full() {
                 let at = Span { buffer: self.buffer, start: input.offset(), len: input.len() as u32 };
-                self.fault("tagged_fields", "uvarint", at, FaultKind::Full { what: "tagged field", read });
+                self.fault(
+                    "tagged_fields",
+                    "uvarint",
+                    at,
+                    FaultKind::Full { what: "tagged field", read, more: Some(count - read) },
+                );
                 return Err(Halt);
             }
             self.tagged_field(input, plan, of, &mut tags)?;
@@ -546,9 +551,16 @@ impl<'w, 'p, V: Visitor<'p>> Walk<'w, 'p, V> {
 
     /// Says that the visitor took so many of something and takes no more.
     #[cold]
-    pub(super) fn full(&mut self, place: Place<'p>, what: &'static str, read: u32, left: Bytes<'_>) -> Halt {
+    pub(super) fn full(
+        &mut self,
+        place: Place<'p>,
+        what: &'static str,
+        read: u32,
+        more: Option<u32>,
+        left: Bytes<'_>,
+    ) -> Halt {
         let at = Span { buffer: self.buffer, start: left.offset(), len: left.len() as u32 };
-        self.place_fault(place, at, FaultKind::Full { what, read });
+        self.place_fault(place, at, FaultKind::Full { what, read, more });
         Halt
     }
 

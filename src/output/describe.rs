@@ -403,6 +403,10 @@ pub fn kind_of(plan: &Plan) -> String {
 
 /// A fault as a line; its name has the mark in front.
 fn fault_line(fault: &Fault) -> Line {
+    if let Some(left_out) = fault.left_out() {
+        let note = format!("{left_out} left out: {}", fault.cause());
+        return Line { name: format!("... {}", fault.name), note, ..Line::default() };
+    }
     Line {
         name: format!("!! {}", fault.name),
         ty: format!("{}:", fault.ty),

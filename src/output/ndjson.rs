@@ -7,7 +7,7 @@ use itoa::Buffer;
 use super::json::{self, JsonScratch, JsonWriter, string};
 use crate::capture::Time;
 use crate::conversation::{Message, Piece, Subject};
-use crate::dissect::{Fault, Opening, Reading, dissect, has_faults};
+use crate::dissect::{Fault, Opening, Reading, Tally, dissect};
 use crate::protocol::{ApiKey, Catalog, Side};
 use crate::stream::Tls;
 
@@ -25,8 +25,8 @@ impl<'p> NdjsonWriter<'p> {
         Self { opening, show_secrets, scratch: JsonScratch::default() }
     }
 
-    /// Appends the line of a message, with its newline, and says whether it has faults of its own.
-    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> bool {
+    /// Appends the line of a message, with its newline, and says what is to be counted of its faults.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, 'p>) -> Tally {
         out.push(b'{');
         envelope(out, self.opening.catalog, message);
         let opening = self.opening.with_topics(message.topics);
@@ -37,10 +37,9 @@ impl<'p> NdjsonWriter<'p> {
         dissect(&message.reading, message.frame, &mut writer);
         let found = writer.finish(&mut self.scratch);
         faults(out, &found);
-        let is_faulty = has_faults(&found);
         json::close_bracket(out, b'}');
         out.push(b'\n');
-        is_faulty
+        Tally::of(&found)
     }
 }
 
@@ -174,18 +173,11 @@ fn api_name(catalog: &Catalog, key: ApiKey) -> &str {
     catalog.api(key).map_or("unknown", |api| &api.name)
 }
 
-/// Appends `"faults":[…],`.
+/// Appends `"faults":[…],`, and `"leftOut":[…],` where limits left something out.
 pub fn faults(out: &mut Vec<u8>, faults: &[Fault]) {
     out.extend_from_slice(b"\"faults\":[");
-    for fault in faults {
-        out.push(b'{');
-        number(out, b"\"offset\":", fault.span.start.into());
-        number(out, b"\"length\":", fault.span.len.into());
-        if fault.span.buffer > 0 {
-            number(out, b"\"buffer\":", fault.span.buffer.into());
-        }
-        out.extend_from_slice(b"\"path\":");
-        string(out, fault.path.as_bytes());
+    for fault in faults.iter().filter(|fault| !fault.kind.is_limit()) {
+        place(out, fault);
         out.extend_from_slice(b",\"expected\":");
         string(out, fault.expected().as_bytes());
         out.extend_from_slice(b",\"found\":");
@@ -196,6 +188,31 @@ pub fn faults(out: &mut Vec<u8>, faults: &[Fault]) {
     }
     json::close_bracket(out, b']');
     out.push(b',');
+    let mut left_out = faults.iter().filter_map(|fault| Some((fault, fault.left_out()?))).peekable();
+    if left_out.peek().is_none() {
+        return;
+    }
+    out.extend_from_slice(b"\"leftOut\":[");
+    for (fault, what) in left_out {
+        place(out, fault);
+        out.extend_from_slice(b",\"what\":");
+        string(out, what.as_bytes());
+        out.extend_from_slice(b"},");
+    }
+    json::close_bracket(out, b']');
+    out.push(b',');
+}
+
+/// Appends where a fault is: `{"offset":…,"length":…,"path":…`.
+fn place(out: &mut Vec<u8>, fault: &Fault) {
+    out.push(b'{');
+    number(out, b"\"offset\":", fault.span.start.into());
+    number(out, b"\"length\":", fault.span.len.into());
+    if fault.span.buffer > 0 {
+        number(out, b"\"buffer\":", fault.span.buffer.into());
+    }
+    out.extend_from_slice(b"\"path\":");
+    string(out, fault.path.as_bytes());
 }
 
 fn number(out: &mut Vec<u8>, key: &[u8], number: u64) {
@@ -242,4 +259,40 @@ fn milliseconds(out: &mut Vec<u8>, nanoseconds: i64) {
     let places = [microseconds / 100 % 10, microseconds / 10 % 10, microseconds % 10];
     out.push(b'.');
     out.extend(places.map(|digit| b'0' + digit as u8));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dissect::{FaultKind, Span};
+
+    #[test]
+    fn limits_are_no_faults() {
+        let fault = |kind| Fault {
+            span: Span { buffer: 0, start: 9, len: 4 },
+            path: "topics".to_owned(),
+            name: "topics".to_owned(),
+            ty: "array".to_owned(),
+            kind,
+        };
+        let text = |kinds: &[FaultKind]| {
+            let mut out = Vec::new();
+            faults(&mut out, &kinds.iter().map(|kind| fault(*kind)).collect::<Vec<_>>());
+            String::from_utf8(out).unwrap()
+        };
+        let full = |more| FaultKind::Full { what: "element", read: 7, more };
+        let left_out = |what| format!(r#""leftOut":[{{"offset":9,"length":4,"path":"topics","what":"{what}"}}],"#);
+        assert_eq!(text(&[full(Some(1))]), format!(r#""faults":[],{}"#, left_out("1 element more")));
+        assert_eq!(text(&[full(None)]), format!(r#""faults":[],{}"#, left_out("all behind 7 elements")));
+        assert_eq!(text(&[]), r#""faults":[],"#);
+        assert!(
+            text(&[FaultKind::TooDeep]).starts_with(r#""faults":[{"offset":9,"length":4,"path":"topics","expected":"#)
+        );
+        assert!(!text(&[FaultKind::TooDeep]).contains("leftOut"));
+        assert_eq!(
+            Tally::of(&[fault(full(None)), fault(FaultKind::Lost { missing: 1 })]),
+            Tally { faulty: false, cut: true }
+        );
+        assert_eq!(Tally::of(&[fault(FaultKind::Null)]), Tally { faulty: true, cut: false });
+    }
 }

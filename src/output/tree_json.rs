@@ -5,7 +5,7 @@ use super::json::{Plain, is_text, plain_text};
 use super::json::{base64, close_bracket, float, string, withheld};
 use super::ndjson;
 use crate::conversation::Message;
-use crate::dissect::{DecodedValue, Opening, Part, Scope, Tree, Value, What, dissect, has_faults, uuid_text, value_of};
+use crate::dissect::{DecodedValue, Opening, Part, Scope, Tally, Tree, Value, What, dissect, uuid_text, value_of};
 
 /// Writes messages as trees of JSON nodes.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ impl<'p> TreeJsonWriter<'p> {
         Self { opening, show_secrets }
     }
 
-    /// Appends the line of a message, with its newline, and says whether it has faults of its own. After each node `after_node` may take what is there but for the
+    /// Appends the line of a message, with its newline, and says what is to be counted of its faults. After each node `after_node` may take what is there but for the
     /// last byte, because the text of a large tree is larger than the tree.
-    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) -> bool {
+    pub fn message(&self, out: &mut Vec<u8>, message: &Message<'_, 'p>, after_node: impl FnMut(&mut Vec<u8>)) -> Tally {
         let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
         let title = title(self.opening.catalog, message);
@@ -43,7 +43,7 @@ impl<'p> TreeJsonWriter<'p> {
         ndjson::faults(out, tree.faults());
         close_bracket(out, b'}');
         out.push(b'\n');
-        has_faults(tree.faults())
+        Tally::of(tree.faults())
     }
 }
 
@@ -58,7 +58,7 @@ pub fn write_node_and_below(out: &mut Vec<u8>, describer: &Describer<'_, '_>, fi
 }
 
 /// The same; `after_node` may take what is there but for the last byte, whose place a bracket may take.
-fn write_nodes_by_node(
+pub fn write_nodes_by_node(
     out: &mut Vec<u8>,
     describer: &Describer<'_, '_>,
     first: usize,

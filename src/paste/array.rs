@@ -90,7 +90,9 @@ impl Iterator for Tokens<'_> {
             let bare = rest.trim_start_matches(is_space);
             let start = self.text.len() - bare.len();
             let first = bare.chars().next()?;
-            if let Some(comment) = comment(bare) {
+            if matches!(first, '/' | '#' | '-')
+                && let Some(comment) = comment(bare)
+            {
                 self.at = start + comment;
                 continue;
             }
@@ -116,11 +118,12 @@ impl Iterator for Tokens<'_> {
                 '\'' => (TokenKind::Item, quoted(bare, '\'')),
                 _ => {
                     let word = bare.find(|c: char| {
-                        is_space(c)
-                            || matches!(
-                                c,
-                                '[' | '{' | '(' | '<' | ']' | '}' | ')' | '>' | ',' | ';' | '"' | '\'' | '\\'
-                            )
+                        !c.is_ascii_alphanumeric()
+                            && (is_space(c)
+                                || matches!(
+                                    c,
+                                    '[' | '{' | '(' | '<' | ']' | '}' | ')' | '>' | ',' | ';' | '"' | '\'' | '\\'
+                                ))
                     });
                     let length = word.unwrap_or(bare.len()).max(first.len_utf8());
                     let after = from(bare, length);
@@ -180,29 +183,58 @@ struct Group {
     numbers: usize,
 }
 
+/// Brackets inside of each other; where there are more, the text is no array.
+const MAX_NESTED: usize = 1 << 10;
+
+/// The pairs of brackets that were met whose items are numbers: not all of them, as there may be as many as bytes.
+#[derive(Default)]
+struct Groups {
+    /// Of those with most items, the first.
+    largest: Option<Group>,
+    /// How many hold several items.
+    several: usize,
+    /// The second of those.
+    second: Option<Group>,
+}
+
+impl Groups {
+    fn add(&mut self, group: Group) {
+        // Words in brackets are not an array with slips in it.
+        if group.numbers * 2 <= group.count {
+            return;
+        }
+        if self.largest.is_none_or(|largest| group.count > largest.count) {
+            self.largest = Some(group);
+        }
+        if group.count > 1 {
+            self.several += 1;
+            if self.several == 2 {
+                self.second = Some(group);
+            }
+        }
+    }
+}
+
 /// The brackets that hold the bytes: those with most items. Lengths (`pkt[15] = …`) are brackets with one item.
 fn largest(text: &str) -> Option<Result<Group, PasteError>> {
     let mut open: Vec<Group> = Vec::new();
-    let mut found: Vec<Group> = Vec::new();
+    let mut found = Groups::default();
     let mut last_outside = 0;
-    let mut add = |group: Group| {
-        // Words in brackets are not an array with slips in it.
-        if group.numbers * 2 > group.count {
-            found.push(group);
-        }
-    };
     for token in Tokens::new(text) {
         match token.kind {
             TokenKind::Backslash if from(text, token.end).trim_start_matches([' ', '\t', '\r']).starts_with('\n') => {}
             TokenKind::Backslash => return None,
             TokenKind::Open(bracket) => {
+                if open.len() == MAX_NESTED {
+                    return None;
+                }
                 open.push(Group { open: bracket, start: token.end, end: text.len(), count: 0, numbers: 0 });
             }
             TokenKind::Close(bracket) => {
                 if open.last().is_some_and(|group| closes(group.open, bracket))
                     && let Some(group) = open.pop()
                 {
-                    add(Group { end: token.start, ..group });
+                    found.add(Group { end: token.start, ..group });
                 }
             }
             TokenKind::Item | TokenKind::Text => match open.last_mut() {
@@ -219,13 +251,15 @@ fn largest(text: &str) -> Option<Result<Group, PasteError>> {
         }
     }
     // Brackets that are not closed were cut, with what followed.
-    open.into_iter().for_each(&mut add);
-    let largest = *found.iter().rev().max_by_key(|group| group.count)?;
+    for group in open {
+        found.add(group);
+    }
+    let largest = found.largest?;
     // `[1] sent: 00 00`: numbers in a log's prefix.
     if (largest.count == 1 || largest.numbers < largest.count) && last_outside > largest.end {
         return None;
     }
-    match found.iter().filter(|group| group.count > 1).nth(1) {
+    match found.second {
         Some(second) if largest.count > 1 => {
             let bracket = slice(text, second.start - 1..second.start);
             Some(Err(bad_word(text, WHAT, second.start - 1, bracket, "one array only: a second one begins here")))
@@ -267,6 +301,11 @@ enum Style {
 }
 
 fn number(word: &str) -> Option<Number<'_>> {
+    let is_plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_plain && !word.starts_with("0b") && !word.starts_with("0B") {
+        // Most numbers; the rest of this takes its time.
+        return Some(Number { negative: false, style: Style::Plain, digits: word, suffix: false });
+    }
     let suffix = opt((opt(char('_')), alt((tag("u8"), tag("i8"), tag("uy"), tag("U"), tag("u")))));
     let hex = || take_while1(|c: char| c.is_ascii_hexdigit());
     let binary = take_while_m_n(3, 8, |c| matches!(c, '0' | '1'));

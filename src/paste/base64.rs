@@ -24,6 +24,10 @@ fn is_ignored(c: char) -> bool {
 /// Whether text is base64 and cannot be hex with a slip in it: hex is seldom written in both cases and never padded.
 pub(super) fn looks_like(text: &str, range: Range<usize>) -> bool {
     let part = slice(text, range);
+    let is_not_hex = |b: u8| !b.is_ascii_hexdigit() && (b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    if !part.bytes().any(is_not_hex) {
+        return false;
+    }
     let mut seen = [false; 4];
     let (mut good, mut bad) = (0_usize, 0_usize);
     for line in part.lines() {

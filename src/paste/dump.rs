@@ -2,7 +2,7 @@
 
 use super::{
     Form, MAX_EXPANDED, PasteError, Pasted,
-    row::{Group, Offset, Row, is_border, is_column, is_stamped, margin},
+    row::{Group, MAX_GROUPS, Offset, Row, is_border, is_column, is_stamped, margin},
     text::{Line, bad, bad_word, is_space, lines, slice},
 };
 
@@ -130,9 +130,9 @@ fn is_hex(line: Line<'_>) -> bool {
     let words = || line.text.split(is_space).filter(|word| !word.is_empty());
     // PowerShell's Format-Hex numbers its columns.
     let numbered =
-        words().enumerate().all(|(index, word)| usize::from_str_radix(word, 16).is_ok_and(|value| value == index));
+        || words().enumerate().all(|(index, word)| usize::from_str_radix(word, 16).is_ok_and(|value| value == index));
     let hex = words().all(|word| word.len() % 2 == 0 && word.bytes().all(|b| b.is_ascii_hexdigit()));
-    hex && !(numbered && words().count() == 16)
+    hex && !(words().take(17).count() == 16 && numbered())
 }
 
 fn step(from: &Offset<'_>, to: &Offset<'_>, base: u32) -> Option<u64> {
@@ -307,6 +307,10 @@ impl<'a> Dump<'a> {
 
     /// Adds the bytes of a line, checked against the offset of the next.
     fn add(&mut self, row: &Row<'_>, next: Option<&Row<'_>>, repeat: bool) -> Result<(), PasteError> {
+        if let Some(last) = row.groups.get(MAX_GROUPS - 1) {
+            let at = row.line.start + last.start;
+            return Err(bad_word(self.text, WHAT, at, last.digits, "the end of the line: no dump has such long ones"));
+        }
         let (mut likely, mut proven) = self.rules.count(row);
         if self.rules.kind == Kind::Bytes && row.offset.marked && !proven && is_reversed(row) {
             // The lines before read the same in both orders, or they would have told.

@@ -44,9 +44,16 @@ pub(super) fn find(text: &str) -> Option<Found> {
 
 /// Whether a line starts with bytes in hex, so that quotes and brackets in it are a comment's or an ASCII column's.
 pub(super) fn starts_with_bytes(line: &str) -> bool {
-    let is_byte = |word: &str| word.len().is_multiple_of(2) && word.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut words = slice(line, margin(line)..line.len()).split(is_space);
-    words.next().is_some_and(|word| !word.is_empty() && is_byte(word)) && words.next().is_none_or(is_byte)
+    let rest = from(line, margin(line));
+    // What is behind a word of hex digits in pairs, and behind the space that ends it.
+    let behind_bytes = |text: &str| {
+        let digits = text.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let end = from(text, digits).chars().next();
+        (digits % 2 == 0 && end.is_none_or(is_space)).then(|| digits + end.map_or(0, char::len_utf8))
+    };
+    !rest.starts_with(is_space)
+        && !rest.is_empty()
+        && behind_bytes(rest).is_some_and(|at| behind_bytes(from(rest, at)).is_some())
 }
 
 enum Start {

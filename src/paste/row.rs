@@ -15,6 +15,9 @@ use super::text::{Line, from, is_space, slice};
 /// No dump prints more bytes a line than this; bounds the search for an ASCII column.
 const MAX_ROW: usize = 256;
 
+/// No dump prints so many groups a line either; bounds what is kept of one.
+pub(super) const MAX_GROUPS: usize = 1 << 20;
+
 /// A run of hex digits in a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group<'a> {
@@ -150,6 +153,9 @@ fn groups(line: &str, at: usize) -> Vec<Group<'_>> {
         let Ok((after, (prefix, digits))) = group(gap) else {
             return groups;
         };
+        if groups.len() == MAX_GROUPS {
+            return groups;
+        }
         let end = line.len() - after.len();
         groups.push(Group { digits, start: line.len() - gap.len(), end, prefixed: prefix.is_some() });
         rest = after;
@@ -224,10 +230,10 @@ pub(super) fn log_prefix(line: &str, start: usize) -> Option<usize> {
 
 /// Whether a line starts as a log's lines do: a bracket, a level of syslog, a time, or a word.
 pub(super) fn is_log(rest: &str) -> bool {
-    let word = rest.split(|c: char| is_space(c) || matches!(c, ':' | '=' | '|')).next().unwrap_or_default();
-    let is_word = word.len() > 1
-        && word.chars().all(|c| c.is_alphabetic() || matches!(c, '_' | '.' | '(' | ')' | '<' | '>' | '-'))
-        && word.chars().any(|c| c.is_alphabetic() && !c.is_ascii_hexdigit());
+    let may_be_of = |c: char| c.is_alphabetic() || matches!(c, '_' | '.' | '(' | ')' | '<' | '>' | '-');
+    let word = slice(rest, 0..rest.find(|c| !may_be_of(c)).unwrap_or(rest.len()));
+    let is_ended = from(rest, word.len()).chars().next().is_none_or(|c| is_space(c) || matches!(c, ':' | '=' | '|'));
+    let is_word = is_ended && word.len() > 1 && word.chars().any(|c| c.is_alphabetic() && !c.is_ascii_hexdigit());
     is_word || is_stamped(rest)
 }
 

@@ -473,6 +473,18 @@ fn raw_bytes() {
     all(Form::Hex, &[0, 15], &["\x1b[1;31m00\x1b[0m 0f"]);
 }
 
+/// What is kept while looking for brackets and rows is bounded: so many would take gigabytes.
+#[test]
+fn much_input() {
+    assert!(error(&"(".repeat(1 << 20)).starts_with("bad hex at character 1 "));
+    assert!(
+        error(&format!("[{}", "{1, 2}".repeat(1 << 17)))
+            .contains("character 8 (line 1, column 8): found \"{\", expected one array only")
+    );
+    assert_eq!(taken(&format!("{}[1, 2, 200, 4]", "{".repeat(100))).1, Form::DecimalArray);
+    assert!(error(&format!("0000: {}", "00 ".repeat((1 << 20) + 1))).contains("the end of the line"));
+}
+
 /// Long input of one kind must not take more than linear time: these would take minutes otherwise.
 #[test]
 fn long_input() {

@@ -79,6 +79,9 @@ pub(super) fn from(text: &str, at: usize) -> &str {
 
 /// Space, and what copies as space: no-break spaces, zero-width characters, a byte order mark.
 pub(super) fn is_space(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' ' | '\t'..='\r');
+    }
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
 }
 

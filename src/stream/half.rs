@@ -39,8 +39,9 @@ pub(super) struct Half {
     acknowledged: u64,
     /// The position of the FIN.
     fin: Option<Fin>,
-    /// Segments that came early, by position. They never overlap, and none is before `next`.
-    held: BTreeMap<u64, Held>,
+    /// Segments that came early, by position. They never overlap, and none is before `next`. Boxed, because most maps hold
+    /// one, and have room for eleven.
+    held: BTreeMap<u64, Box<Held>>,
     held_bytes: usize,
     /// Where a segment that was far away would continue.
     stray: Option<u32>,
@@ -375,7 +376,7 @@ impl Half {
             let held = Held { bytes: new.bytes.to_vec(), place: new.place, cut: new.cut, arrival: out.arrival() };
             self.held_bytes += held.cost();
             *out.held_bytes += held.cost();
-            self.held.insert(at, held);
+            self.held.insert(at, Box::new(held));
             at = free_end;
         }
     }
@@ -394,6 +395,10 @@ impl Half {
             self.next += held.bytes.len() as u64;
             out.data(&held.bytes, origin);
             self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);
+        }
+        if self.held.is_empty() {
+            // A map that was emptied keeps its room.
+            self.held = BTreeMap::new();
         }
     }
 

@@ -181,7 +181,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { per_stream: 4 << 20, total: 256 << 20, connections: 1 << 18 }
+        Self { per_stream: 4 << 20, total: 256 << 20, connections: 1 << 17 }
     }
 }
 

@@ -1,29 +1,14 @@
 //! A small capture in all disguises must tell the same messages.
 
-use std::io::Cursor;
-
-use kafkascope::capture::{Again, Captures, PacketCounters};
-use kafkascope::conversation::{Message, MessageSink, Options, Session};
-use kafkascope::dissect::Opening;
-use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::capture::PacketCounters;
+use kafkascope::conversation::Options;
 use kafkascope::protocol::Catalog;
 
 use crate::disguise::{
     Block, CONTAINERS, LINKS, TUNNELS, ethernet, fragments, ip_packets, ipv4, modified_pcap, pcap, pcapng, snoop, vlan,
 };
 use crate::json::Json;
-use crate::support::{lines, own, read};
-
-struct Told<'p> {
-    writer: NdjsonWriter<'p>,
-    out: Vec<u8>,
-}
-
-impl<'p> MessageSink<'p> for Told<'p> {
-    fn message(&mut self, message: &Message<'_, 'p>) {
-        self.writer.message(&mut self.out, message);
-    }
-}
+use crate::support::{self, own, read};
 
 /// What is exported of a capture, without the numbers of packets, and what became of the packets.
 fn told(catalog: &Catalog, capture: Vec<u8>) -> (Vec<Json>, PacketCounters) {
@@ -34,28 +19,9 @@ fn told(catalog: &Catalog, capture: Vec<u8>) -> (Vec<Json>, PacketCounters) {
 
 /// The same for captures that are read as one, and how often they were damaged.
 fn told_merged(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> (Vec<Json>, PacketCounters, usize) {
-    let mut captures = Captures::new();
-    for file in files {
-        captures.add_stream("-", Cursor::new(file), Again::No).unwrap();
-    }
-    let sink = Told { writer: NdjsonWriter::new(Opening::new(catalog), true), out: Vec::new() };
-    let mut session = Session::new(catalog, options, sink);
-    let mut damages = 0;
-    loop {
-        match captures.next() {
-            Ok(Some(packet)) => session.packet(&packet),
-            Ok(None) => break,
-            Err(_) => damages += 1,
-        }
-    }
-    session.finish();
-    assert_eq!(session.streams().conflicting_overlaps, 0);
-    let mut messages = lines(&session.sink().out);
-    for message in &mut messages {
-        let Json::Object(members) = message else { panic!("{message:?}") };
-        members.retain(|(key, _)| key != "packets");
-    }
-    (messages, session.packets(), damages)
+    let told = support::told(catalog, files, options);
+    assert_eq!(told.streams.conflicting_overlaps, 0);
+    (without(&told.messages, &["packets"]), told.packets, told.damages)
 }
 
 fn without(messages: &[Json], keys: &[&str]) -> Vec<Json> {

@@ -1,44 +1,23 @@
 //! Networks that cut, swap, double and lose segments: what is there must be found, and what is told must be right.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Cursor;
 
 use fastrand::Rng;
-use kafkascope::capture::{Again, Captures};
-use kafkascope::conversation::{Message, MessageSink, Options, Session};
-use kafkascope::dissect::Opening;
-use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::conversation::Options;
 use kafkascope::protocol::Catalog;
 
 use crate::compare::{Extent, difference};
 use crate::disguise::{ip_packets, pcap};
 use crate::json::Json;
-use crate::support::{is_header_alone, lines, own, port, read, report};
-
-struct Told<'p> {
-    writer: NdjsonWriter<'p>,
-    out: Vec<u8>,
-}
-
-impl<'p> MessageSink<'p> for Told<'p> {
-    fn message(&mut self, message: &Message<'_, 'p>) {
-        self.writer.message(&mut self.out, message);
-    }
-}
+use crate::support::{self, is_header_alone, own, port, read, report};
 
 /// A packet of a capture: its time, and the IP datagram.
 type Packet = ([u8; 8], Vec<u8>);
 
 fn told(catalog: &Catalog, packets: impl IntoIterator<Item = Packet>) -> Vec<Json> {
-    let mut captures = Captures::new();
-    captures.add_stream("-", Cursor::new(pcap(101, packets)), Again::No).unwrap();
-    let sink = Told { writer: NdjsonWriter::new(Opening::new(catalog), true), out: Vec::new() };
-    let mut session = Session::new(catalog, Options::default(), sink);
-    while let Some(packet) = captures.next().unwrap() {
-        session.packet(&packet);
-    }
-    session.finish();
-    lines(&session.sink().out)
+    let told = support::told(catalog, vec![pcap(101, packets)], Options::default());
+    assert_eq!(told.damages, 0);
+    told.messages
 }
 
 /// The client's port, the side, the correlation id: each comes once in the captures that are used here.

@@ -1,9 +1,15 @@
 //! What the tests of captures share: where captures are, and what `export` prints of one.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use kafkascope::capture::{Again, Captures, PacketCounters};
+use kafkascope::conversation::{Message, MessageSink, Options, Session};
+use kafkascope::dissect::Opening;
+use kafkascope::output::ndjson::NdjsonWriter;
+use kafkascope::protocol::Catalog;
+use kafkascope::stream;
 
 use crate::json::Json;
 use crate::keys::key_log;
@@ -67,6 +73,43 @@ pub(crate) fn export(capture: &Path) -> Vec<Json> {
         .unwrap();
     assert!(output.status.success(), "{}: {}", capture.display(), String::from_utf8_lossy(&output.stderr));
     lines(&output.stdout)
+}
+
+/// What is told of captures that are read as one.
+pub(crate) struct Told {
+    /// What `export --show-secrets` prints.
+    pub(crate) messages: Vec<Json>,
+    pub(crate) packets: PacketCounters,
+    pub(crate) streams: stream::Counters,
+    /// How often they were damaged.
+    pub(crate) damages: usize,
+}
+
+/// Reads captures as one.
+pub(crate) fn told(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> Told {
+    struct Lines<'p>(NdjsonWriter<'p>, Vec<u8>);
+    impl<'p> MessageSink<'p> for Lines<'p> {
+        fn message(&mut self, message: &Message<'_, 'p>) {
+            self.0.message(&mut self.1, message);
+        }
+    }
+    let mut captures = Captures::new();
+    for file in files {
+        captures.add_stream("-", Cursor::new(file), Again::No).unwrap();
+    }
+    let sink = Lines(NdjsonWriter::new(Opening::new(catalog), true), Vec::new());
+    let mut session = Session::new(catalog, options, sink);
+    let mut damages = 0;
+    loop {
+        match captures.next() {
+            Ok(Some(packet)) => session.packet(&packet),
+            Ok(None) => break,
+            Err(_) => damages += 1,
+        }
+    }
+    session.finish();
+    let (packets, streams) = (session.packets(), *session.streams());
+    Told { messages: lines(&session.sink().1), packets, streams, damages }
 }
 
 /// Reads one JSON object a line. Only a newline ends a line: strings may hold other separators.

@@ -91,7 +91,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
             }
             self.trail.pop();
             if step.is_ok() && found < said && !input.is_empty() && self.visitor.is_full() {
-                step = Err(self.full(Place::Field(field), "record", found, *input));
+                step = Err(self.full(Place::Field(field), "record", found, Some(said - found), *input));
             }
             // When not all could be inflated, that was told already.
             let is_short = found < said && (self.complete || !input.is_empty());
@@ -186,7 +186,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         }
         self.trail.pop();
         if step.is_ok() && index < count {
-            step = Err(self.full(Place::Field(headers), "header", index, *input));
+            step = Err(self.full(Place::Field(headers), "header", index, Some(count - index), *input));
         }
         self.visitor.leave(scope, input.offset());
         step

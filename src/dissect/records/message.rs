@@ -122,7 +122,7 @@ impl<'p, V: Visitor<'p>> Walk<'_, 'p, V> {
         for index in 0..count {
             is_full = self.visitor.is_full();
             if is_full {
-                self.full(Place::Field(field), "message", index, *input);
+                self.full(Place::Field(field), "message", index, None, *input);
                 break;
             }
             let total = number(input.as_slice(), 8).map_or(0, i32::from_be_bytes);
