@@ -146,6 +146,13 @@ pub enum FaultKind {
     },
 }
 
+impl FaultKind {
+    /// Whether it only says that a limit of ours was reached: the bytes may be right, and there is more of them.
+    pub fn is_limit(self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Overfull | Self::Inflate { error: InflateError::Limit(_), .. })
+    }
+}
+
 /// Whether some of the faults are the message's own, and not only that the capture lacks a part of it.
 pub fn has_faults(faults: &[Fault]) -> bool {
     faults.iter().any(|fault| !matches!(fault.kind, FaultKind::Lost { .. }))
