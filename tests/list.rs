@@ -478,7 +478,7 @@ fn results_never_overwrite_what_they_are_made_from() {
 fn a_message_that_is_not_there_is_said() {
     let folder = TempDir::new().unwrap();
     let path = shop().write(&folder, "shop.pcapng");
-    for (arguments, lacking) in [(&["-m", "9"] as &[_], "9"), (&["-m", "2", "-m", "5", "-m", "0"], "5, 0")] {
+    for (arguments, lacking) in [(&["-m", "9"] as &[_], "9"), (&["-m", "2", "-m", "5", "-m", "7"], "5, 7")] {
         let output = run(&[&["show", path.as_str()], arguments].concat());
         assert_eq!(output.status.code(), Some(2));
         let expected =
@@ -486,6 +486,7 @@ fn a_message_that_is_not_there_is_said() {
         assert_eq!(stderr(&output), expected);
         assert_eq!(stdout(&output).starts_with("#2 "), arguments.len() > 2);
     }
+    assert_eq!(run(&["show", &path, "-m", "0"]).status.code(), Some(2));
     assert_eq!(run(&["show", &path, "-m", "4"]).status.code(), Some(0));
     assert_eq!(run(&["show", &path, "-c", "1", "-m", "1", "-m", "4"]).status.code(), Some(0));
 }

@@ -259,7 +259,7 @@ fn traffic_that_is_not_kafka_has_no_messages() {
     let (output, lines) = running.end();
     assert_eq!(lines, Vec::<String>::new());
     let says = String::from_utf8(output.stderr).unwrap();
-    assert!(says.contains("no Kafka messages found, 1 connection of something else"), "{says}");
+    assert!(says.contains("no Kafka messages found, 1 connection of HTTP"), "{says}");
     // It was captured all the same.
     let mut reader = CaptureReader::new(File::open(&recorded).unwrap()).unwrap();
     let mut bytes = 0;

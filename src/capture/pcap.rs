@@ -240,7 +240,7 @@ impl Pcap {
             } else {
                 let is_after_jump = next.seconds >= YEAR_2000 && self.is_usual(&next);
                 let is_in_time = is_near || self.is_in_time(next.seconds) || is_after_jump;
-                is_in_time && self.is_possible(&next) && next.length > 0
+                is_in_time && self.is_possible(&next) && next.length.max(next.original_length) > 0
             };
             if !is_witness {
                 return Ok(false);
