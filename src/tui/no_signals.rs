@@ -25,6 +25,10 @@ impl Told {
 
     pub(super) fn set_terminal(&self, _: bool) {}
 
+    pub(super) fn has_terminal(&self) -> bool {
+        true
+    }
+
     pub(super) fn leave(&self) {}
 
     pub(super) fn stop(&self) -> io::Result<()> {

@@ -20,7 +20,9 @@ use signal_hook::low_level::raise;
 use super::terminal::restore;
 
 /// How long the screen's thread has to leave before the process is ended.
-const GRACE: Duration = Duration::from_millis(600);
+const GRACE: Duration = Duration::from_millis(500);
+/// How long giving the terminal back may take then: it may take nothing any more.
+const RESTORING: Duration = Duration::from_millis(300);
 /// How often it is looked whether the terminal is still there, in milliseconds.
 const LOOK: u16 = 500;
 /// How long what was told while the process stood still may take to be known.
@@ -93,6 +95,11 @@ impl Told {
         self.0.has_terminal.store(has_terminal, Ordering::Relaxed);
     }
 
+    /// Whether the program has the terminal.
+    pub(super) fn has_terminal(&self) -> bool {
+        self.0.has_terminal.load(Ordering::Relaxed)
+    }
+
     /// Notes that the screen was left: what is told from now on ends the process.
     pub(super) fn leave(&self) {
         self.0.is_left.store(true, Ordering::Relaxed);
@@ -127,11 +134,10 @@ impl Told {
                 }
             }
         }
-        if self.0.has_terminal.load(Ordering::Relaxed) {
-            // The terminal may take nothing any more.
+        if self.has_terminal() {
             let (done, is_done) = channel();
             spawn(move || done.send(restore()));
-            let _ = is_done.recv_timeout(GRACE);
+            let _ = is_done.recv_timeout(RESTORING);
         }
         std::process::exit(128 + signal);
     }

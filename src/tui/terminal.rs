@@ -91,7 +91,7 @@ fn on_terminal(app: &mut App<'_, '_>) -> anyhow::Result<Option<i32>> {
     // Restores the terminal in a panic, before the panic is told.
     let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
     let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, app, &told));
-    let restored = restore();
+    let restored = if told.has_terminal() { restore() } else { Ok(()) };
     told.leave();
     match outcome {
         // A terminal that is gone cannot be given back.
