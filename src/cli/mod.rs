@@ -58,7 +58,7 @@ fn exit(outcome: anyhow::Result<End>) -> u8 {
         Ok(End::Done) => 0,
         Ok(End::Damaged) => 3,
         // As shells have it of a process that a signal has ended.
-        Ok(End::Told(signal)) => 128 + signal as u8,
+        Ok(End::Told(signal)) => u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128)),
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             say(&format!("{error:#}"));

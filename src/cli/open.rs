@@ -75,7 +75,9 @@ pub(super) fn show<L: FnOnce() + Send>(
             Some(_) => Ok(leave.take()),
         };
         let outcome = late.and_then(|leave| {
-            leave.into_iter().for_each(|leave| leave());
+            if let Some(leave) = leave {
+                leave();
+            }
             outcome
         });
         let is_working = || workers.iter().any(|worker| !worker.is_finished());
