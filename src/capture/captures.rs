@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::container::{Input as Bytes, unpacked};
 use super::source::{Reread, Source, Spool, Spooled};
@@ -21,6 +22,8 @@ pub struct Captures {
     packets: u64,
     /// Bytes of all captures; None when one of them is no file, or is packed.
     length: Option<u64>,
+    /// Set: files grow until this is true.
+    growing: Option<Arc<AtomicBool>>,
 }
 
 /// Whether places of packets are to be read again.
@@ -94,7 +97,13 @@ pub struct Damage {
 impl Captures {
     /// No captures, which is to say no packets.
     pub fn new() -> Self {
-        Self { inputs: Vec::new(), packets: 0, length: Some(0) }
+        Self { inputs: Vec::new(), packets: 0, length: Some(0), growing: None }
+    }
+
+    /// The same for files that are still being written: at the end of one that is added, more is waited for until `stop` is
+    /// set. A packet of which only a part has come by then is not there yet, and no damage.
+    pub fn growing(stop: Arc<AtomicBool>) -> Self {
+        Self { growing: Some(stop), ..Self::new() }
     }
 
     /// Opens captures by their paths; `-` is standard input. What is packed with gzip, zstd or lz4 is unpacked.
@@ -102,20 +111,33 @@ impl Captures {
     /// # Errors
     /// When one of them cannot be opened or is not a capture.
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, again: Again) -> Result<Self, OpenError> {
+        let mut captures = Self::new();
+        captures.add_all(paths, again)?;
+        Ok(captures)
+    }
+
+    /// Adds captures as [`Captures::open`] opens them.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn add_all<P: AsRef<Path>>(
+        &mut self,
+        paths: impl IntoIterator<Item = P>,
+        again: Again,
+    ) -> Result<(), OpenError> {
         let paths: Vec<P> = paths.into_iter().collect();
         let is_standard_input = |path: &&P| path.as_ref().as_os_str() == "-";
         if paths.iter().filter(is_standard_input).count() > 1 {
             return Err(OpenError::StandardInput);
         }
-        let mut captures = Self::new();
         for path in &paths {
             if is_standard_input(&path) {
-                captures.add_stream("-", io::stdin(), again)?;
+                self.add_stream("-", io::stdin(), again)?;
             } else {
-                captures.add_file(path.as_ref(), again)?;
+                self.add_file(path.as_ref(), again)?;
             }
         }
-        Ok(captures)
+        Ok(())
     }
 
     /// Adds a capture by its path.
@@ -134,11 +156,12 @@ impl Captures {
             return self.add_stream(&name, file, again);
         }
         let file = Arc::new(file);
-        let (reader, was_packed) = open_containers(&name, Box::new(Reread::new(file.clone())))?;
+        let reread = Reread::new(file.clone(), self.growing.clone());
+        let (reader, was_packed) = open_containers(&name, Box::new(reread))?;
         if was_packed {
             return self.add_once(&name, reader, again);
         }
-        self.length = self.length.map(|length| length.saturating_add(about.len()));
+        self.length = self.length.filter(|_| self.growing.is_none()).map(|length| length.saturating_add(about.len()));
         self.add(Source::new(&name, Some(file)).watched(), reader)
     }
 
@@ -236,8 +259,11 @@ impl Captures {
         let mut first: Option<(usize, Time)> = None;
         for (number, input) in self.inputs.iter_mut().enumerate() {
             if matches!(input.next, Next::Unknown) {
-                let peeked = input.reader.peek_time();
-                let time = peeked.map_err(|error| Damage { name: input.source.name().to_owned(), error })?;
+                let time = match input.reader.peek_time() {
+                    Err(CaptureError::Cut { .. }) if self.growing.is_some() => None,
+                    Err(error) => return Err(Damage { name: input.source.name().to_owned(), error }),
+                    Ok(time) => time,
+                };
                 input.next = time.map_or(Next::None, Next::At);
             }
             if let Next::At(time) = input.next

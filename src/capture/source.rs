@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 /// An input that can be read at any place, by several threads at once.
 #[derive(Clone, Debug)]
@@ -102,19 +103,31 @@ impl Source {
 pub(super) struct Reread {
     file: Arc<File>,
     offset: u64,
+    /// Set: the file grows until this is true.
+    growing: Option<Arc<AtomicBool>>,
 }
 
+/// How often it is looked whether a file has grown.
+const LOOK: Duration = Duration::from_millis(20);
+
 impl Reread {
-    pub(super) fn new(file: Arc<File>) -> Self {
-        Self { file, offset: 0 }
+    pub(super) fn new(file: Arc<File>, growing: Option<Arc<AtomicBool>>) -> Self {
+        Self { file, offset: 0, growing }
     }
 }
 
 impl Read for Reread {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = read_some_at(&self.file, buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
+        loop {
+            // What was written before the end was asked for is read.
+            let may_grow = self.growing.as_ref().is_some_and(|end| !end.load(Ordering::Relaxed));
+            let count = read_some_at(&self.file, buffer, self.offset)?;
+            self.offset += count as u64;
+            if count > 0 || buffer.is_empty() || !may_grow {
+                return Ok(count);
+            }
+            thread::sleep(LOOK);
+        }
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
+use crate::capture::{Again, Captures, OpenError};
 use crate::conversation::{Endpoint, EndpointError, Options};
 use crate::output::zone::Zone;
 
@@ -93,8 +96,20 @@ pub(crate) struct InputArgs {
     /// One more capture, as other tools take it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) read: Vec<PathBuf>,
+    /// Files are still being written: go on with what comes, until ctrl-c
+    #[arg(long)]
+    pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) messages: MessageArgs,
+}
+
+impl InputArgs {
+    /// Opens the captures; files that are followed end when `stop` is set.
+    pub(crate) fn open(&self, again: Again, stop: Arc<AtomicBool>) -> Result<Captures, OpenError> {
+        let mut captures = if self.follow { Captures::growing(stop) } else { Captures::new() };
+        captures.add_all(self.read.iter().chain(&self.files), again)?;
+        Ok(captures)
+    }
 }
 
 /// How messages are found, in captures and in what is captured.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 
@@ -91,7 +92,8 @@ pub(super) fn read<'p, P: Printer<'p>>(
     catalog: &'p Catalog,
     printer: P,
 ) -> anyhow::Result<End> {
-    let captures = Captures::open(input.read.iter().chain(&input.files), Again::No)?;
+    let stop = if input.follow { super::end_on_signals()? } else { Arc::default() };
+    let captures = input.open(Again::No, stop)?;
     let to = super::output(common, input.read.iter().chain(&input.files).map(PathBuf::as_path))?;
     print(captures, to, &input.messages, common, catalog, printer)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::End;
 use super::args::{Common, ExportFormat, LiveArgs};
@@ -57,7 +57,7 @@ fn stream(options: &LiveOptions, arguments: &LiveArgs, common: &Common) -> anyho
     let catalog = super::catalog(common)?;
     let decoders = super::decoders(&messages.decode)?;
     let opening = Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) };
-    let is_told = end_on_signals().context("signals cannot be taken")?;
+    let is_told = super::end_on_signals()?;
     let (captures, stop) = start(options, arguments, Again::No)?;
     watch(stop.clone(), arguments.duration, Some(is_told));
     let to = super::output(common, arguments.write.as_deref())?;
@@ -108,18 +108,6 @@ fn watch(stop: Stop, duration: Option<Duration>, is_told: Option<Arc<AtomicBool>
         }
         stop.stop();
     });
-}
-
-/// What tells that the process is to end; a second signal ends it at once.
-fn end_on_signals() -> std::io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-
-    let told = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, told.clone())?;
-        signal_hook::flag::register(signal, told.clone())?;
-    }
-    Ok(told)
 }
 
 /// What to name as the interface.

@@ -15,6 +15,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -141,6 +143,19 @@ fn output<'a>(common: &'a Common, inputs: impl IntoIterator<Item = &'a Path>) ->
         None if io::stdout().is_terminal() => Ok(Box::new(io::stdout().lock())),
         None => Ok(Box::new(BufWriter::with_capacity(1 << 16, io::stdout().lock()))),
     }
+}
+
+/// What tells that the process is to end; a second signal ends it at once.
+fn end_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    let told = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, told.clone())
+            .and_then(|_| signal_hook::flag::register(signal, told.clone()))
+            .context("signals cannot be taken")?;
+    }
+    Ok(told)
 }
 
 /// Whether results may be coloured.

@@ -1,6 +1,7 @@
 //! `kafkascope open`: the screen.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -15,8 +16,9 @@ use crate::tui::{self, Config, Screen};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let input = &open.input;
-    let open = || Ok((Captures::open(input.read.iter().chain(&input.files), Again::Yes)?, || ()));
-    show(open, &name(input), false, &input.messages, common)
+    let stop = Arc::new(AtomicBool::new(false));
+    let open = || Ok((input.open(Again::Yes, stop.clone())?, move || stop.store(true, Ordering::Relaxed)));
+    show(open, &name(input), input.follow, &input.messages, common)
 }
 
 /// Shows captures on the screen. They are opened when it is sure that there can be one, and what was opened beside them is
@@ -66,7 +68,7 @@ pub(super) fn show<L: FnOnce() + Send>(
             }
         });
         // What cannot be opened is told without a screen; where only a pipe is waited for, the screen is there at once.
-        let first = if follow { is_open.recv().ok() } else { is_open.recv_timeout(OPENING).ok() };
+        let first = is_open.recv_timeout(if follow { STARTING } else { OPENING }).ok();
         let mut leave = first.transpose()?;
         let (outcome, workers) = tui::run(&screen, book, scope);
         stop.store(true, Ordering::Relaxed);
@@ -96,6 +98,8 @@ pub(super) fn show<L: FnOnce() + Send>(
 
 /// How long opening may take before the screen is shown without.
 const OPENING: Duration = Duration::from_millis(300);
+/// The same of an interface, for which a program is started.
+const STARTING: Duration = Duration::from_secs(1);
 /// How long the indexer may take to end: what waits for a pipe waits until something comes.
 const ENDING: Duration = Duration::from_millis(100);
 /// The same of an interface, which may have to be closed, and a file completed.
