@@ -84,7 +84,7 @@ pub(super) fn show<L: FnOnce() + Send>(
         });
         let is_working = || workers.iter().any(|worker| !worker.is_finished());
         let since = Instant::now();
-        let patience = if follow { CLOSING } else { ENDING };
+        let patience = if follow && book.status().opened { CLOSING } else { ENDING };
         while (since.elapsed() < WORKING && is_working()) || (since.elapsed() < patience && !indexing.is_finished()) {
             thread::sleep(Duration::from_millis(5));
         }
