@@ -119,6 +119,117 @@ fn a_terminal_that_can_do_nothing_is_told_what_to_do() {
     terminal.expect(&["the screen needs a terminal", "as trees", "ENDED 2"]);
 }
 
+/// The program's process, when it has started.
+fn process(file: &std::path::Path) -> String {
+    let since = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text.trim().to_owned();
+        }
+        assert!(since.elapsed() < Duration::from_secs(20), "it does not start");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(name: &str, process: &str) -> bool {
+    let command = format!("kill -{name} {process}");
+    Command::new("sh").args(["-c", &command]).output().unwrap().status.success()
+}
+
+/// A command that shows the screen and says how it ended and whether the terminal is as it was.
+fn noted(folder: &std::path::Path) -> String {
+    let folder = folder.display();
+    format!(
+        "stty -g > {folder}/before; sh -c 'echo $$ > {folder}/process; exec kafkascope captures/tour.pcapng'; \
+         echo CODE $?; stty -g | cmp - {folder}/before && echo SANE; true"
+    )
+}
+
+#[test]
+fn signals_give_the_terminal_back() {
+    for (name, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(terminal) = Terminal::start(name, (120, 40), &noted(folder.path())) else { return };
+        terminal.expect(&["ApiVersionsRequest message v5"]);
+        let modes = ["display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"];
+        let is = |expected: &str| String::from_utf8(terminal.tmux(&modes).stdout).unwrap().trim() == expected;
+        assert!(is("1 1 0"), "{name}");
+        assert!(signal(name, &process(&folder.path().join("process"))));
+        let screen = terminal.expect(&[&format!("CODE {code}"), "SANE"]);
+        assert!(!screen.contains("? help"), "the terminal is not given back:\n{screen}");
+        assert!(is("0 0 1"), "{name}");
+    }
+}
+
+/// Whoever stops the program from outside has the terminal; and who ends it then need not wait.
+#[test]
+fn a_stop_gives_the_terminal_back_until_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    // With job control, as a shell that a person uses.
+    let command = format!(
+        "bash -c 'set -m; {}; fg; echo CODE $?'",
+        noted(folder.path()).replace('\'', "\"").replace("$$", "\\$\\$")
+    );
+    let Some(terminal) = Terminal::start("stop", (120, 40), &command) else { return };
+    terminal.expect(&["ApiVersionsRequest message v5"]);
+    let process = process(&folder.path().join("process"));
+    assert!(signal("TSTP", &process));
+    terminal.expect(&["ApiVersionsRequest message v5"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["CODE 148", "SANE", "CODE 0"]);
+}
+
+#[test]
+fn a_terminal_that_goes_away_takes_the_program_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody tells it with SIGHUP.
+    let command = format!("trap '' HUP; {}", noted(folder.path()));
+    let Some(terminal) = Terminal::start("gone", (120, 40), &command) else { return };
+    terminal.expect(&["ApiVersionsRequest message v5"]);
+    let process = process(&folder.path().join("process"));
+    assert!(signal("0", &process));
+    terminal.tmux(&["kill-server"]);
+    let since = Instant::now();
+    while signal("0", &process) {
+        assert!(since.elapsed() < Duration::from_secs(10), "it is still there");
+        sleep(Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn the_screen_does_not_wait_for_the_first_bytes() {
+    let Some(terminal) = Terminal::start("first", (120, 40), "sleep 4 | kafkascope -") else { return };
+    terminal.expect(&["standard input", "waiting for input", "? help"]);
+    // What came was no capture.
+    terminal.expect(&["standard input", "no Kafka messages found"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 2"]);
+    let command = "mkfifo \"$F\"; kafkascope \"$F\"";
+    let folder = tempfile::tempdir().unwrap();
+    let command = format!("F={}/fifo; {command}", folder.path().display());
+    let Some(terminal) = Terminal::start("fifo", (120, 40), &command) else { return };
+    terminal.expect(&["waiting for input"]);
+    terminal.press(&["C-c"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+#[test]
+fn a_terminal_that_can_only_write_gets_no_colours() {
+    for term in ["dumb", ""] {
+        let command = format!("TERM='{term}' kafkascope show -m 1 captures/tour.pcapng");
+        let Some(terminal) = Terminal::start("plain", (120, 60), &command) else { return };
+        terminal.expect(&["ApiVersionsRequest", "ENDED 0"]);
+        let screen = String::from_utf8(terminal.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap();
+        assert!(!screen.contains('\x1b'), "{screen}");
+    }
+    let Some(terminal) = Terminal::start("colours", (120, 60), "kafkascope show -m 1 captures/tour.pcapng") else {
+        return;
+    };
+    terminal.expect(&["ENDED 0"]);
+    assert!(String::from_utf8(terminal.tmux(&["capture-pane", "-p", "-e"]).stdout).unwrap().contains('\x1b'));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interface_is_watched_and_let_go() {

@@ -37,6 +37,7 @@ impl<'b, 'p> Indexer<'b, 'p> {
     pub fn new(book: &'b Book<'p>, captures: Captures, options: Options) -> Self {
         let mut state = book.state_mut();
         state.status.total = captures.length();
+        state.status.opened = true;
         drop(state);
         let mut session = Session::new(book.catalog, options, Writer::new(book));
         let mut sources = captures.sources();

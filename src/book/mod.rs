@@ -160,6 +160,8 @@ pub struct Entry {
 /// How a capture is getting on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
+    /// Whether the captures are open: to know what they are, their first bytes are waited for.
+    pub opened: bool,
     /// What became of the packets.
     pub packets: PacketCounters,
     /// What was odd about the streams.
@@ -232,7 +234,19 @@ impl<'p> Book<'p> {
     /// When there is no such message, or the capture does not have it any more.
     pub fn message<'s>(&self, index: u64, room: &'s mut Room) -> Result<Message<'s, 'p>, BookError> {
         let found = self.state().find(index, room).ok_or(BookError::NoMessage { index })?;
-        found.read(room)
+        let message = found.read(room);
+        if let Some(name) = found.changed_source() {
+            let trouble = format!("{name} has changed since it was opened; what is shown may be wrong");
+            self.state_mut().status.troubles.push(trouble);
+        }
+        message
+    }
+
+    /// Says that the captures cannot be opened, and why: no message will come.
+    pub fn fail(&self, trouble: String) {
+        let status = &mut self.state_mut().status;
+        status.troubles.push(trouble);
+        status.finished = true;
     }
 
     /// What is known of a message without reading it again.

@@ -81,6 +81,8 @@ pub(super) struct Found<'p> {
     tls: Option<Tls>,
     request: Option<Record>,
     sources: Arc<[Source]>,
+    /// Where the message begins.
+    source: Option<u16>,
 }
 
 impl<'p> State<'p> {
@@ -96,7 +98,8 @@ impl<'p> State<'p> {
         room.topics = self.topics.clone();
         let kind = *self.kind(&record)?;
         let (ends, tls) = self.connections.ends(record.connection)?;
-        Some(Found { index, record, kind, ends, tls, request, sources: self.sources.clone() })
+        let source = room.pieces.first().map(|piece| piece.place.source);
+        Some(Found { index, record, kind, ends, tls, request, sources: self.sources.clone(), source })
     }
 }
 
@@ -181,6 +184,12 @@ impl<'p> Found<'p> {
             request: self.request.as_ref().and_then(exchange),
             topics,
         })
+    }
+
+    /// The name of the message's source, when it was seen just now that somebody has written into it.
+    pub(super) fn changed_source(&self) -> Option<&str> {
+        let source = self.sources.get(usize::from(self.source?))?;
+        source.tells_change().then(|| source.name())
     }
 
     /// Whether the size in front is the one that the message had.

@@ -162,7 +162,7 @@ impl Captures {
             return self.add_once(&name, reader, again);
         }
         self.length = self.length.filter(|_| self.growing.is_none()).map(|length| length.saturating_add(about.len()));
-        self.add(Source::new(&name, Some(file)), reader)
+        self.add(Source::new(&name, Some(file)).watched(), reader)
     }
 
     /// Adds a capture that can be read only once and grows, as far as anyone knows.

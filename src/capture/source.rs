@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// An input that can be read at any place, by several threads at once.
 #[derive(Clone, Debug)]
@@ -13,11 +13,59 @@ pub struct Source {
     name: Arc<str>,
     /// None where the bytes are gone once they are read.
     file: Option<Arc<File>>,
+    /// Of files that others may write to.
+    watch: Option<Arc<Watch>>,
+}
+
+/// How a file was when it was looked at last.
+#[derive(Debug)]
+struct Watch {
+    last: Mutex<(u64, SystemTime)>,
+    has_changed: AtomicBool,
+    is_told: AtomicBool,
+}
+
+impl Watch {
+    /// Looks at the file again. One that has only grown is being written, and what was there is there.
+    fn look(&self, file: &File) {
+        if self.has_changed.load(Ordering::Relaxed) {
+            return;
+        }
+        // The lock first: what was seen earlier must not be held against what was seen later.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that cannot be looked at cannot be read, which is told.
+        let Ok(now) = state(file) else { return };
+        if now.0 > last.0 {
+            *last = now;
+        } else if now != *last {
+            self.has_changed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Its size and the time of its last change.
+fn state(file: &File) -> io::Result<(u64, SystemTime)> {
+    let about = file.metadata()?;
+    Ok((about.len(), about.modified()?))
 }
 
 impl Source {
     pub(super) fn new(name: &str, file: Option<Arc<File>>) -> Self {
-        Self { name: name.into(), file }
+        Self { name: name.into(), file, watch: None }
+    }
+
+    /// The same of a file that others may write to: see [`Source::tells_change`].
+    pub(super) fn watched(self) -> Self {
+        let state = self.file.as_ref().and_then(|file| state(file).ok());
+        let watch = |state| Watch { last: Mutex::new(state), has_changed: false.into(), is_told: false.into() };
+        Self { watch: state.map(watch).map(Arc::new), ..self }
+    }
+
+    /// Whether it was seen, when it was read again, that somebody has written into the file since it was opened: its size
+    /// or time is another one. A file that only grew has not changed. It says so once.
+    pub fn tells_change(&self) -> bool {
+        let watch = self.watch.as_ref().filter(|watch| watch.has_changed.load(Ordering::Relaxed));
+        watch.is_some_and(|watch| !watch.is_told.swap(true, Ordering::Relaxed))
     }
 
     /// What the input is called in messages. It may hold any characters.
@@ -31,6 +79,9 @@ impl Source {
     /// As the system says; [`io::ErrorKind::UnexpectedEof`] when there are not as many bytes.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let file = self.file.as_ref().ok_or(io::ErrorKind::NotSeekable)?;
+        if let Some(watch) = &self.watch {
+            watch.look(file);
+        }
         let (mut rest, mut offset) = (buffer, offset);
         while !rest.is_empty() {
             match read_some_at(file, rest, offset) {

@@ -57,7 +57,7 @@ pub(crate) struct Common {
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
+    /// On a terminal that is not `dumb`, unless `NO_COLOR` is set
     Auto,
     /// Always
     Always,

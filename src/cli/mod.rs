@@ -36,6 +36,8 @@ pub(crate) enum End {
     Done,
     /// An input is damaged or cut short; all that could be read has been processed.
     Damaged,
+    /// A signal has told the screen to end.
+    Told(i32),
 }
 
 /// Runs the command that the process was started with and gives its exit code (see CONTRACT: 0, 2, 3).
@@ -76,6 +78,8 @@ fn exit(outcome: anyhow::Result<End>) -> u8 {
     match outcome {
         Ok(End::Done) => 0,
         Ok(End::Damaged) => 3,
+        // As shells have it of a process that a signal has ended.
+        Ok(End::Told(signal)) => u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128)),
         Err(error) if is_broken_pipe(&error) => 0,
         Err(error) => {
             say(&format!("{error:#}"));
@@ -190,9 +194,14 @@ fn is_coloured(common: &Common) -> bool {
         args::Color::Never => false,
         args::Color::Auto => {
             let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            !unwanted && file(common).is_none() && io::stdout().is_terminal()
+            !unwanted && !is_dumb() && file(common).is_none() && io::stdout().is_terminal()
         }
     }
+}
+
+/// Whether the terminal is said to do nothing but text.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").map_or(cfg!(unix), |term| term.is_empty() || term == "dumb")
 }
 
 fn paint(common: &Common) -> Paint {

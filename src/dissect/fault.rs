@@ -170,9 +170,9 @@ impl Tally {
 }
 
 impl FaultKind {
-    /// Whether the bytes are as they should be, and only more than a visitor takes ([`Visitor::is_full`](super::Visitor)).
+    /// Whether it only says that a limit of ours was reached: the bytes may be right, and there is more of them.
     pub fn is_limit(self) -> bool {
-        matches!(self, Self::Full { .. } | Self::Overfull)
+        matches!(self, Self::Full { .. } | Self::Overfull | Self::Inflate { error: InflateError::Limit(_), .. })
     }
 }
 

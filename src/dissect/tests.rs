@@ -486,6 +486,19 @@ fn a_tree_that_is_full_takes_no_more() {
     }
 }
 
+/// Who stops wanting a tree does not wait for the rest of it.
+#[test]
+fn a_tree_that_nobody_wants_takes_no_more() {
+    let catalog = Catalog::builtin();
+    let body = [&10_000_u32.to_be_bytes()[..], &[0, 0].repeat(10_000)].concat();
+    let (reading, frame) = (reading(&catalog, METADATA, Side::Request, 1), request(METADATA, 1, false, &body));
+    for is_stopped in [false, true] {
+        let mut tree = Tree::opened(Opening::new(&catalog)).until(std::sync::Arc::new(is_stopped.into()));
+        dissect(&reading, &frame, &mut tree);
+        assert_eq!(tree.nodes().len() < 30, is_stopped);
+    }
+}
+
 /// A record may have millions of headers of two bytes.
 #[test]
 fn headers_of_a_record_fill_a_tree() {

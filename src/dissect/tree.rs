@@ -1,5 +1,8 @@
 //! The nodes of one message, flat and in wire order. Values are read from the bytes again when they are shown.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::{Fault, Format, Opening, Part, Place, Scope, Span, Value, Visitor};
 use crate::protocol::Type;
 
@@ -21,6 +24,8 @@ pub struct Tree<'p> {
     holds_secrets: Option<bool>,
     /// Nodes whose bytes are in a format that the reader named, in order.
     formats: Vec<(u32, Format)>,
+    /// Set by whoever does not want it any more.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// A node: what it is and where its bytes lie.
@@ -79,7 +84,14 @@ impl<'p> Tree<'p> {
             max_nodes: MAX_NODES,
             holds_secrets: None,
             formats: Vec::new(),
+            stop: None,
         }
+    }
+
+    /// The same; it takes no more elements once `stop` is set, and is then of no use.
+    #[must_use]
+    pub fn until(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop: Some(stop), ..self }
     }
 
     /// The same with room for so many nodes, to try what happens when it is full.
@@ -218,7 +230,7 @@ impl<'p> Visitor<'p> for Tree<'p> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.nodes.len() > self.max_nodes
+        self.nodes.len() > self.max_nodes || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     fn inflated(&mut self, bytes: &[u8]) {

@@ -509,14 +509,7 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Takes what has come since: messages, decoded rows and trees. `wait` lets it wait a moment for what is in sight.
     pub(super) fn refresh(&mut self, wait: bool) {
-        if !self.paused {
-            let status = self.book.status();
-            if let Some(trouble) = status.troubles.get(self.status.troubles.len()..).and_then(<[String]>::last) {
-                self.fail(trouble.clone());
-            }
-            self.status = status;
-            self.list.all = self.book.len();
-        }
+        self.take_status();
         // What was found may select another message.
         self.take_findings();
         self.take_reports();
@@ -544,6 +537,20 @@ impl<'b, 'p> App<'b, 'p> {
         while wait && self.is_waiting() && Instant::now() < deadline {
             self.take(true);
         }
+        // What was decoded may have shown that a file has changed.
+        self.take_status();
+    }
+
+    fn take_status(&mut self) {
+        if self.paused {
+            return;
+        }
+        let status = self.book.status();
+        if let Some(trouble) = status.troubles.get(self.status.troubles.len()..).and_then(<[String]>::last) {
+            self.fail(trouble.clone());
+        }
+        self.status = status;
+        self.list.all = self.book.len();
     }
 
     /// Whether something in sight is not decoded yet.

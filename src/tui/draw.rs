@@ -5,21 +5,22 @@ use std::collections::HashMap;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use ratatui::{Frame, symbols};
+use ratatui::symbols;
+use unicode_width::UnicodeWidthStr;
 
 use super::action::{ACTIONS, Action};
 use super::app::{App, Mode};
 use super::layout::Pane;
 use super::list::ListOptions;
-use super::text::Pen;
+use super::text::{Pen, tail};
 use super::theme::Look;
 use super::{detail, help, take};
 use crate::output::table::harmless;
 
 impl App<'_, '_> {
-    /// Draws everything.
-    pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
-        let screen = frame.area();
+    /// Draws everything into a buffer that is as large as the screen. Gives the place of the cursor, if it is to be seen.
+    pub(super) fn draw(&mut self, buffer: &mut Buffer) -> Option<Position> {
+        let screen = buffer.area;
         self.areas = self.layout.areas(screen, self.focus, self.lower);
         let is_first = self.list.all == 0;
         self.refresh(true);
@@ -27,7 +28,6 @@ impl App<'_, '_> {
             // The first messages have come.
             self.refresh(true);
         }
-        let buffer = frame.buffer_mut();
         self.draw_bar(self.areas.bar, buffer);
         self.draw_list(buffer);
         self.draw_tree(buffer);
@@ -45,9 +45,7 @@ impl App<'_, '_> {
         if let Mode::Menu(menu) = &self.mode {
             take::draw(self, menu, screen, buffer);
         }
-        if let Some(cursor) = cursor {
-            frame.set_cursor_position(cursor);
-        }
+        cursor
     }
 
     /// What is read, how much of it, what is odd; where we are.
@@ -125,6 +123,7 @@ impl App<'_, '_> {
             let text = match (self.status.finished, self.list.wanted.is_some()) {
                 (true, true) => "no message passes the filter; Esc leaves it",
                 (true, false) => "no Kafka messages found",
+                (false, _) if !self.status.opened => "waiting for input",
                 (false, _) => "no messages yet",
             };
             Pen::new(buffer, self.areas.list).put(text, self.look.faint());
@@ -173,9 +172,20 @@ impl App<'_, '_> {
         pen.put(" ", Style::new());
         match (&self.mode, &self.notice) {
             (Mode::Prompt(prompt), _) => {
-                pen.put(prompt.question.label(), self.look.heading());
-                let (before, behind) = prompt.parts();
-                pen.put(before, if prompt.is_old() { self.look.selected(true) } else { Style::new() });
+                let (label, (before, behind)) = (prompt.question.label(), prompt.parts());
+                // What is typed matters more than what was asked.
+                if label.len() + PROMPT <= usize::from(area.width) {
+                    pen.put(label, self.look.heading());
+                }
+                let style = if prompt.is_old() { self.look.selected(true) } else { Style::new() };
+                // The cursor stands behind it.
+                let room = usize::from(pen.room()).saturating_sub(1);
+                if before.width() <= room {
+                    pen.put(before, style);
+                } else {
+                    pen.put("…", self.look.faint());
+                    pen.put(tail(before, room.saturating_sub(1)), style);
+                }
                 let x = area.right() - pen.room();
                 pen.put(behind, Style::new());
                 return Some(Position::new(x, area.y));
@@ -210,6 +220,9 @@ impl App<'_, '_> {
         None
     }
 }
+
+/// Columns that a text that is typed has at least, or else the question is left out.
+const PROMPT: usize = 20;
 
 /// A line with names in it, as `─ frame ─ inflated #1 ───`; of several, one is chosen.
 fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {

@@ -63,7 +63,7 @@ impl Filter {
         let searchable = row.searchable();
         let is_true = |what: &What| match what {
             What::Api(name) => row.api == *name,
-            What::Side(side) => row.side == *side,
+            What::Side(side) => row.side == Some(*side),
             What::Error => !row.errors.is_empty(),
             What::Odd => !row.notes.is_empty(),
             What::Cut => row.is_cut,
@@ -101,8 +101,8 @@ mod tests {
 
     fn row(api: &str, side: Side, summary: &str, errors: &str) -> Row {
         Row {
-            side,
-            time: Time::default(),
+            side: Some(side),
+            time: Some(Time::default()),
             client: "10.0.0.1:50000".to_owned(),
             broker: "10.0.0.2:9092".to_owned(),
             api: api.to_owned(),
@@ -131,6 +131,15 @@ mod tests {
         }
         for text in ["produce", "request", "fetch payments", "-fetch", "odd", "\"records 3\"", "FetchSnapshot"] {
             assert!(!passes(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_neither_request_nor_response() {
+        let catalog = Catalog::builtin();
+        let row = Row::unreadable("it is gone");
+        for text in ["request", "response", "→", "←", "\"request\"", "\"response\""] {
+            assert!(!Filter::parse(text, &catalog).unwrap().passes(&row), "{text}");
         }
     }
 }

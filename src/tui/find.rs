@@ -3,8 +3,11 @@
 use super::app::{App, Goal};
 use super::filter::Filter;
 use super::layout::Pane;
-use super::seeker::{Finding, Hunt};
+use super::seeker::{Finding, Hunt, cannot_be_read};
 use crate::book::{Entry, Step};
+
+#[cfg(test)]
+mod tests;
 
 /// Messages that were left, to go back to.
 const MAX_HISTORY: usize = 100;
@@ -170,10 +173,13 @@ impl App<'_, '_> {
                     }
                 }
                 Finding::Filtered => self.seeker.end(),
-                Finding::Nowhere => {
+                Finding::Unreadable(count) => {
+                    self.fail(format!("{}, so the filter leaves them out", cannot_be_read(count)));
+                }
+                Finding::Nowhere(unseen) => {
                     self.seeker.end();
                     let text = self.pattern.as_ref().map_or("it", |(text, _)| text);
-                    self.fail(format!("{text} is nowhere"));
+                    self.fail(format!("{text} is nowhere{unseen}"));
                 }
             }
         }

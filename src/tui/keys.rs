@@ -157,6 +157,8 @@ pub(super) enum KeysError {
     NoKey { text: String, action: &'static str },
     #[error("{}", twice(keys, other, *actions))]
     Twice { keys: String, other: String, actions: [&'static str; 2] },
+    #[error("no key is left to quit with; give one to quit or to cancel")]
+    NoWayOut,
 }
 
 fn twice(keys: &str, other: &str, [first, second]: [&str; 2]) -> String {
@@ -175,6 +177,7 @@ impl KeysError {
             Self::NoAction { name } => vec![name],
             Self::NoKey { action, .. } => vec![action],
             Self::Twice { actions, .. } => actions.to_vec(),
+            Self::NoWayOut => vec!["quit", "cancel"],
         }
     }
 }
@@ -228,6 +231,9 @@ impl Keymap {
         }
         let keymap = Self { bindings, begun: Vec::new() };
         keymap.check()?;
+        if keymap.bindings.iter().all(|(_, action)| !matches!(action, Action::Quit | Action::Cancel)) {
+            return Err(KeysError::NoWayOut);
+        }
         Ok(keymap)
     }
 

@@ -229,15 +229,19 @@ impl ListPane {
             columns.write(&mut pen, &Texts { number: &text, ..Texts::default() }, &Inks::default(), look.faint());
             return;
         };
-        let before = at.checked_sub(1).and_then(|at| self.rows.get(&self.number(at)?)).map(|row| row.time);
+        let before = at.checked_sub(1).and_then(|at| self.rows.get(&self.number(at)?)).and_then(|row| row.time);
         let time = time_text((options.time, options.zone), row, before, options.start);
-        let is_request = row.side == Side::Request;
+        let (arrow, ink) = match row.side {
+            Some(Side::Request) => ("→", look.request()),
+            Some(Side::Response) => ("←", look.response()),
+            None => (" ", Style::new()),
+        };
         let texts = Texts {
             number: &text,
             mark: options.marks.get(&number).copied().unwrap_or(if row.notes.is_empty() { ' ' } else { '!' }),
             time: &time,
             client: &row.client,
-            arrow: if is_request { "→" } else { "←" },
+            arrow,
             broker: &row.broker,
             api: &row.api,
             version: &row.version,
@@ -245,11 +249,7 @@ impl ListPane {
             size: &row.size,
             latency: &row.latency,
         };
-        let inks = Inks {
-            first: look.faint(),
-            mark: look.odd(),
-            api: if is_request { look.request() } else { look.response() },
-        };
+        let inks = Inks { first: look.faint(), mark: look.odd(), api: ink };
         columns.write(&mut pen, &texts, &inks, Style::new());
         let mut is_first = true;
         let pieces = [
@@ -428,12 +428,13 @@ fn time_text((format, zone): (TimeFormat, &Zone), row: &Row, before: Option<Time
         crate::output::list::seconds(&mut text, nanoseconds);
         text
     };
+    let Some(time) = row.time else { return String::new() };
     match format {
-        TimeFormat::Relative => seconds(start.map_or(0, |start| row.time.since(start))),
-        TimeFormat::Delta => before.map(|before| seconds(row.time.since(before))).unwrap_or_default(),
+        TimeFormat::Relative => seconds(start.map_or(0, |start| time.since(start))),
+        TimeFormat::Delta => before.map(|before| seconds(time.since(before))).unwrap_or_default(),
         TimeFormat::Absolute => {
             let mut text = String::new();
-            zone.write_time_of_day(&mut text, row.time);
+            zone.write_time_of_day(&mut text, time);
             text
         }
     }

@@ -23,6 +23,11 @@ mod prompt;
 mod rows;
 mod scroll;
 mod seeker;
+#[cfg(unix)]
+mod signals;
+#[cfg(not(unix))]
+#[path = "no_signals.rs"]
+mod signals;
 mod take;
 mod terminal;
 mod text;
@@ -30,7 +35,7 @@ mod theme;
 mod tree;
 
 pub use config::{Config, ConfigError};
-pub use terminal::{Screen, run};
+pub use terminal::{Screen, prepare, run};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! A message that is open: its bytes, its tree, and the way from the one to the other.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
@@ -40,7 +41,27 @@ impl<'p> Opened<'p> {
         show_secrets: bool,
         topics: Arc<TopicNames>,
     ) -> Self {
-        let mut tree = Tree::opened(opening);
+        Self::of(message, opening, show_secrets, topics, Tree::opened(opening))
+    }
+
+    /// The same, until `stop` is set: then what there is is of no use.
+    pub(super) fn until(
+        stop: &Arc<AtomicBool>,
+        message: &Message<'_, 'p>,
+        opening: Opening<'p>,
+        show_secrets: bool,
+        topics: Arc<TopicNames>,
+    ) -> Self {
+        Self::of(message, opening, show_secrets, topics, Tree::opened(opening).until(Arc::clone(stop)))
+    }
+
+    fn of(
+        message: &Message<'_, 'p>,
+        opening: Opening<'p>,
+        show_secrets: bool,
+        topics: Arc<TopicNames>,
+        mut tree: Tree<'p>,
+    ) -> Self {
         dissect(&message.reading, message.frame, &mut tree);
         let mut leaves = vec![Vec::new(); tree.buffers().len() + 1];
         for (index, node) in tree.nodes().iter().enumerate() {
@@ -118,6 +139,11 @@ impl<'p> Opened<'p> {
     /// How many buffers there are, the frame counted.
     pub(super) fn buffers(&self) -> u32 {
         self.tree.buffers().len() as u32 + 1
+    }
+
+    /// Whether there is more in it than was opened.
+    pub(super) fn has_more(&self) -> bool {
+        self.tree.faults().iter().any(|fault| fault.kind.is_limit())
     }
 
     /// The innermost node that a byte belongs to.

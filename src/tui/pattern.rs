@@ -1,5 +1,7 @@
 //! What is searched for: text, bytes, or a regular expression.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::opened::Opened;
@@ -36,20 +38,22 @@ impl Pattern {
         })
     }
 
-    /// The next node that it is found in, behind `from` (or before it); `None` begins at the end that comes first.
-    pub(super) fn find(&self, opened: &Opened<'_>, from: Option<u32>, forward: bool) -> Option<u32> {
+    /// The next node that it is found in, behind `from` (or before it); `None` begins at the end that comes first. When
+    /// `stop` is set it gives anything.
+    pub(super) fn find(&self, opened: &Opened<'_>, from: Option<u32>, forward: bool, stop: &AtomicBool) -> Option<u32> {
+        let is_stopped = || stop.load(Ordering::Relaxed);
         match self {
             Self::Text(regex) => {
                 let all = opened.tree.nodes().len() as u32;
                 let mut matching = if forward { from.map_or(0, |from| from + 1)..all } else { 0..from.unwrap_or(all) };
-                let is_match = |index: &u32| matches(regex, opened, *index);
+                let is_match = |index: &u32| is_stopped() || matches(regex, opened, *index);
                 if forward { matching.find(is_match) } else { matching.rev().find(is_match) }
             }
             Self::Bytes(bytes) => {
                 let finder = memchr::memmem::Finder::new(bytes);
                 let mut nodes: Vec<u32> = Vec::new();
                 for buffer in 0..opened.buffers() {
-                    let places = finder.find_iter(opened.buffer(buffer));
+                    let places = finder.find_iter(opened.buffer(buffer)).take_while(|_| !is_stopped());
                     nodes.extend(places.filter_map(|at| opened.node_at(buffer, at as u32)));
                 }
                 nodes.sort_unstable();

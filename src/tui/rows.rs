@@ -11,8 +11,9 @@ use crate::protocol::{Catalog, Side};
 /// What stands in a row, decoded once and kept while it is in sight.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) side: Side,
-    pub(super) time: Time,
+    /// None where the message cannot be read; so with the time.
+    pub(super) side: Option<Side>,
+    pub(super) time: Option<Time>,
     pub(super) client: String,
     pub(super) broker: String,
     pub(super) api: String,
@@ -51,8 +52,8 @@ impl<'p> RowMaker<'p> {
         let cells = Cells::of(self.catalog, message);
         let summary = self.summarizer.summarize(message);
         Row {
-            side: message.side(),
-            time: message.time,
+            side: Some(message.side()),
+            time: Some(message.time),
             client: cells.client,
             broker: cells.broker,
             api: cells.api.to_owned(),
@@ -85,8 +86,8 @@ impl Row {
     /// The row of a message that cannot be read any more.
     pub(super) fn unreadable(why: &str) -> Self {
         Self {
-            side: Side::Request,
-            time: Time::default(),
+            side: None,
+            time: None,
             client: String::new(),
             broker: String::new(),
             api: "?".to_owned(),
@@ -105,7 +106,11 @@ impl Row {
 
     /// All that a person can see of the row, in lower case: what words are looked for in.
     pub(super) fn searchable(&self) -> String {
-        let side = if self.side == Side::Request { "request" } else { "response" };
+        let side = match self.side {
+            Some(Side::Request) => "request",
+            Some(Side::Response) => "response",
+            None => "",
+        };
         let parts = [
             side,
             &self.client,

@@ -1,5 +1,6 @@
 //! Looking through many messages beside the screen: for a search, or to learn which pass a filter.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,6 +12,9 @@ use super::pattern::Pattern;
 use super::rows::RowMaker;
 use crate::book::{Book, Room};
 use crate::dissect::Opening;
+
+#[cfg(test)]
+mod tests;
 
 /// Something to look for.
 #[derive(Debug)]
@@ -37,10 +41,42 @@ pub(super) enum Finding {
     Passing(Vec<u64>, u64),
     /// How many messages were looked at.
     Progress(u64),
-    /// The pattern is nowhere.
-    Nowhere,
+    /// The pattern is nowhere, as far as could be looked.
+    Nowhere(Unseen),
+    /// So many messages cannot be read, and are not held against the filter.
+    Unreadable(u64),
     /// All messages were held against the filter.
     Filtered,
+}
+
+/// What a search could not look at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Unseen {
+    /// Messages that cannot be read.
+    pub(super) unreadable: u64,
+    /// The first message that has more than was opened of it, and how many there are.
+    pub(super) more: Option<(u64, u64)>,
+}
+
+impl fmt::Display for Unseen {
+    /// To be put behind `… is nowhere`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.more {
+            None => {}
+            Some((first, 1)) => write!(f, " in what was opened; #{first} has more")?,
+            Some((first, 2)) => write!(f, " in what was opened; #{first} and another one have more")?,
+            Some((first, all)) => write!(f, " in what was opened; #{first} and {} others have more", all - 1)?,
+        }
+        if self.unreadable > 0 {
+            write!(f, "; {}", cannot_be_read(self.unreadable))?;
+        }
+        Ok(())
+    }
+}
+
+/// `3 messages cannot be read`.
+pub(super) fn cannot_be_read(count: u64) -> String {
+    format!("{count} {} cannot be read", if count == 1 { "message" } else { "messages" })
 }
 
 /// The screen's end.
@@ -122,13 +158,18 @@ impl<'p> Scout<'_, 'p> {
     /// Looks for one thing after the other until the screen is gone.
     pub(super) fn run(self) {
         let mut maker = RowMaker::new(self.opening.catalog);
-        while let Ok((hunt, cancelled, number)) = self.hunts.recv() {
+        while let Ok(first) = self.hunts.recv() {
+            // Only the latest is still wanted.
+            let (hunt, cancelled, number) = self.hunts.try_iter().last().unwrap_or(first);
+            if cancelled.load(Ordering::Relaxed) {
+                continue;
+            }
             let tell = |finding| self.findings.send((number, finding)).is_ok() && !cancelled.load(Ordering::Relaxed);
             match hunt {
                 Hunt::Pattern { pattern, from, forward, among } => {
-                    self.search(&pattern, from, forward, among.as_deref(), &tell);
+                    self.search(&pattern, from, forward, among.as_deref(), (&cancelled, &tell));
                 }
-                Hunt::Filter(filter) => self.filter(&filter, &mut maker, &tell),
+                Hunt::Filter(filter) => self.filter(&filter, &mut maker, &cancelled, &tell),
             }
         }
     }
@@ -139,7 +180,7 @@ impl<'p> Scout<'_, 'p> {
         from: (u64, Option<u32>),
         forward: bool,
         among: Option<&[u64]>,
-        tell: &dyn Fn(Finding) -> bool,
+        (stop, tell): (&Arc<AtomicBool>, &dyn Fn(Finding) -> bool),
     ) {
         let all = self.book.len();
         let rows = among.map_or(all, |among| among.len() as u64);
@@ -150,17 +191,30 @@ impl<'p> Scout<'_, 'p> {
         let first = among.map_or(from.0 - 1, |among| among.partition_point(|number| *number < from.0) as u64);
         let mut room = Room::default();
         let mut since = Instant::now();
+        let mut unseen = Unseen::default();
         for step in 0..=rows {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
             // Around the end and back to the beginning of the message that it began with.
             let row =
                 if forward { (first + step) % rows.max(1) } else { (first + rows - step % rows.max(1)) % rows.max(1) };
             let Some(number) = number(row) else { break };
-            let Ok(message) = self.book.message(number, &mut room) else { continue };
-            let opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
-            let behind = from.1.filter(|_| step == 0);
-            if let Some(node) = pattern.find(&opened, behind, forward) {
-                tell(Finding::Node(number, node));
-                return;
+            // The message that it began with comes again at the end.
+            let is_again = step == rows;
+            if let Ok(message) = self.book.message(number, &mut room) {
+                let opened = Opened::until(stop, &message, self.opening, self.show_secrets, self.book.topics());
+                let behind = from.1.filter(|_| step == 0);
+                if let Some(node) = pattern.find(&opened, behind, forward, stop) {
+                    tell(Finding::Node(number, node));
+                    return;
+                }
+                if !is_again && opened.has_more() {
+                    let (first, count) = unseen.more.unwrap_or((number, 0));
+                    unseen.more = Some((first.min(number), count + 1));
+                }
+            } else if !is_again {
+                unseen.unreadable += 1;
             }
             if since.elapsed() > REPORT {
                 since = Instant::now();
@@ -169,23 +223,27 @@ impl<'p> Scout<'_, 'p> {
                 }
             }
         }
-        tell(Finding::Nowhere);
+        tell(Finding::Nowhere(unseen));
     }
 
-    fn filter(&self, filter: &Filter, maker: &mut RowMaker<'p>, tell: &dyn Fn(Finding) -> bool) {
+    fn filter(&self, filter: &Filter, maker: &mut RowMaker<'p>, stop: &AtomicBool, tell: &dyn Fn(Finding) -> bool) {
         let mut room = Room::default();
         let mut since = Instant::now();
         let mut passing = Vec::new();
         let mut next = 1;
+        let (mut unreadable, mut told) = (0, 0);
         loop {
             // First whether more may come, then whether there is more.
             let is_finished = self.book.status().finished;
             let all = self.book.len();
             while next <= all {
-                if let Ok(message) = self.book.message(next, &mut room)
-                    && filter.passes(&maker.row(&message, self.book))
-                {
-                    passing.push(next);
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                match self.book.message(next, &mut room) {
+                    Ok(message) if filter.passes(&maker.row(&message, self.book)) => passing.push(next),
+                    Ok(_) => {}
+                    Err(_) => unreadable += 1,
                 }
                 next += 1;
                 if since.elapsed() > REPORT {
@@ -197,6 +255,10 @@ impl<'p> Scout<'_, 'p> {
             }
             if !tell(Finding::Passing(std::mem::take(&mut passing), next - 1)) {
                 return;
+            }
+            if unreadable > told {
+                told = unreadable;
+                tell(Finding::Unreadable(unreadable));
             }
             if is_finished {
                 tell(Finding::Filtered);

@@ -1,18 +1,24 @@
 //! The terminal: taken when the screen begins, given back when it ends, however it ends.
 
 use std::io::{self, Write, stdout};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
 use ratatui::DefaultTerminal;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind};
 use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::layout::Position;
 
 use super::app::{App, Request};
 use super::config::Config;
 use super::decoder::decoder;
 use super::keys::Key;
 use super::seeker::seeker;
+use super::signals::Told;
 use super::take::{clipboard_sequence, taker};
 use super::theme::{Depth, Ground, Look};
 use crate::book::Book;
@@ -43,11 +49,26 @@ const PATIENCE: Duration = Duration::from_millis(8);
 /// How often it looks for what is new while something is.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs the screen until it is left.
+/// To be called before there are threads, of a program that may show the screen.
+pub fn prepare() {
+    super::signals::hold_stop();
+}
+
+/// Runs the screen until it is left, and gives the signal that told it to. Its workers are given as well, whatever
+/// happens: they end by themselves, but may have to complete what they do for a message.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
+pub fn run<'scope, 'p: 'scope>(
+    screen: &Screen<'p>,
+    book: &'scope Book<'p>,
+    scope: &'scope Scope<'scope, '_>,
+) -> (anyhow::Result<Option<i32>>, Vec<ScopedJoinHandle<'scope, ()>>) {
+    let (decoder, worker) = decoder(book, screen.opening, screen.show_secrets, PATIENCE);
+    let (seeker, scout) = seeker(book, screen.opening, screen.show_secrets);
+    let (taker, porter) = taker(book, screen.opening, screen.show_secrets);
+    let workers =
+        vec![scope.spawn(move || worker.run()), scope.spawn(move || scout.run()), scope.spawn(move || porter.run())];
     let variable = |name: &str| std::env::var(name).ok();
     let config = &screen.config;
     let depth = match config.depth {
@@ -56,38 +77,40 @@ pub fn run<'p>(screen: &Screen<'p>, book: &Book<'p>) -> anyhow::Result<()> {
         None => Depth::of_environment(variable),
     };
     let look = Look::new(depth, config.ground.unwrap_or_else(|| Ground::of_environment(variable)));
-    std::thread::scope(|scope| {
-        let (decoder, worker) = decoder(book, screen.opening, screen.show_secrets, PATIENCE);
-        let (seeker, scout) = seeker(book, screen.opening, screen.show_secrets);
-        let (taker, porter) = taker(book, screen.opening, screen.show_secrets);
-        scope.spawn(move || worker.run());
-        scope.spawn(move || scout.run());
-        scope.spawn(move || porter.run());
-        // Restores the terminal in a panic, before the panic is told.
-        let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
-        let mut app = App::new(
-            book,
-            screen.opening,
-            screen.name.clone(),
-            (decoder, seeker, taker),
-            (config.keymap.clone(), look),
-        );
-        app.configure(config);
-        app.zone = screen.zone.clone();
-        app.follow = screen.follow;
-        let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, &mut app));
-        let restored = restore();
-        outcome.and(restored).context("the terminal failed")
-    })
+    let ends = (decoder, seeker, taker);
+    let mut app = App::new(book, screen.opening, screen.name.clone(), ends, (config.keymap.clone(), look));
+    app.configure(config);
+    app.zone = screen.zone.clone();
+    app.follow = screen.follow;
+    (on_terminal(&mut app), workers)
 }
 
-/// Draws and takes events until the screen is left.
-fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()> {
+fn on_terminal(app: &mut App<'_, '_>) -> anyhow::Result<Option<i32>> {
+    let told = Told::listen().context("signals cannot be taken")?;
+    told.set_terminal(true);
+    // Restores the terminal in a panic, before the panic is told.
+    let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
+    let outcome = set_mouse(app.has_mouse).and_then(|()| turn(&mut terminal, app, &told));
+    let restored = if told.has_terminal() { restore() } else { Ok(()) };
+    told.leave();
+    match outcome {
+        // A terminal that is gone cannot be given back.
+        Ok(Some(signal)) => Ok(Some(signal)),
+        outcome => outcome.and_then(|end| restored.map(|()| end)).context("the terminal failed"),
+    }
+}
+
+/// What the terminal shows, and where the cursor is in it.
+type Shown = Option<(Buffer, Option<Position>)>;
+
+/// Draws and takes events until the screen is left, by a signal or by a key.
+fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told) -> io::Result<Option<i32>> {
+    let mut shown = None;
     loop {
-        terminal.draw(|frame| app.draw(frame))?;
+        draw(terminal, app, &mut shown)?;
         // What is ready to be copied only shows when it is drawn.
-        if !serve(terminal, app)? {
-            return Ok(());
+        if !serve(terminal, app, told, &mut shown)? {
+            return Ok(told.end());
         }
         let is_moving = app.is_waiting() || app.seeker.is_busy() || app.taking.taker.is_busy() || !app.status.finished;
         let mut wait = if is_moving { TICK } else { Duration::from_hours(1) };
@@ -99,24 +122,40 @@ fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<()>
                 _ => {}
             }
             wait = Duration::ZERO;
-            if !serve(terminal, app)? {
-                return Ok(());
+            if !serve(terminal, app, told, &mut shown)? {
+                return Ok(told.end());
             }
         }
     }
 }
 
+/// Draws the screen; writes nothing where it looks as before, not even that the cursor is hidden.
+fn draw(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, shown: &mut Shown) -> io::Result<()> {
+    terminal.autoresize()?;
+    let buffer = terminal.current_buffer_mut();
+    let cursor = app.draw(buffer);
+    if shown.as_ref().is_some_and(|(drawn, at)| drawn == buffer && *at == cursor) {
+        buffer.reset();
+        return Ok(());
+    }
+    *shown = Some((buffer.clone(), cursor));
+    terminal.apply_buffer_with_cursor(cursor).map(|_| ())
+}
+
 /// Does what the terminal is asked to do; false when the screen is to be left.
-fn serve(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>) -> io::Result<bool> {
+fn serve(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told, shown: &mut Shown) -> io::Result<bool> {
+    if told.is_to_stop() {
+        app.request = Some(Request::Suspend);
+    }
     match app.request.take() {
         Some(Request::Quit) => return Ok(false),
-        Some(Request::Suspend) => suspend(terminal, app.has_mouse)?,
-        Some(Request::Redraw) => terminal.clear()?,
+        Some(Request::Suspend) => suspend(terminal, app.has_mouse, told, shown)?,
+        Some(Request::Redraw) => clear(terminal, shown)?,
         Some(Request::Mouse(on)) => set_mouse(on)?,
         Some(Request::Clipboard(bytes)) => put(&clipboard_sequence(&bytes))?,
         None => {}
     }
-    Ok(true)
+    Ok(told.end().is_none())
 }
 
 fn set_mouse(on: bool) -> io::Result<()> {
@@ -129,19 +168,33 @@ fn put(sequence: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn restore() -> io::Result<()> {
-    set_mouse(false)?;
-    ratatui::try_restore()
+/// Gives the terminal back. What of it fails keeps nothing else from being done.
+pub(super) fn restore() -> io::Result<()> {
+    let cooked = disable_raw_mode();
+    let left = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
+    cooked.and(left)
+}
+
+/// Has all drawn anew. [`ratatui::Terminal::clear`] asks where the cursor is, which not every terminal answers.
+fn clear(terminal: &mut DefaultTerminal, shown: &mut Shown) -> io::Result<()> {
+    *shown = None;
+    let size = terminal.size()?;
+    terminal.resize(size.into())
 }
 
 /// Gives the terminal back and stops the process, as ctrl-z does elsewhere; goes on when the shell says so.
-fn suspend(terminal: &mut DefaultTerminal, has_mouse: bool) -> io::Result<()> {
-    #[cfg(unix)]
-    {
+fn suspend(terminal: &mut DefaultTerminal, has_mouse: bool, told: &Told, shown: &mut Shown) -> io::Result<()> {
+    if cfg!(unix) {
         restore()?;
-        signal_hook::low_level::raise(signal_hook::consts::SIGTSTP)?;
-        *terminal = ratatui::try_init()?;
+        told.set_terminal(false);
+        told.stop()?;
+        if told.end().is_some() {
+            return Ok(());
+        }
+        told.set_terminal(true);
+        enable_raw_mode()?;
+        execute!(stdout(), EnterAlternateScreen)?;
         set_mouse(has_mouse)?;
     }
-    terminal.clear()
+    clear(terminal, shown)
 }

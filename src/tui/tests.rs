@@ -41,7 +41,7 @@ impl Stage<'_, '_> {
     pub(super) fn settle(&mut self) {
         let since = Instant::now();
         loop {
-            self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
+            self.draw();
             if !self.app.is_waiting() && !self.app.seeker.is_busy() && !self.app.taking.taker.is_busy() {
                 break;
             }
@@ -71,8 +71,21 @@ impl Stage<'_, '_> {
         self.settle();
     }
 
+    /// Draws the screen as it is.
+    pub(super) fn draw(&mut self) {
+        let Self { terminal, app } = self;
+        terminal.draw(|frame| _ = app.draw(frame.buffer_mut())).unwrap();
+    }
+
     fn screen(&self) -> &Buffer {
         self.terminal.backend().buffer()
+    }
+
+    /// What stands on the screen.
+    pub(super) fn text(&self) -> String {
+        let screen = self.screen();
+        let row = |y| (0..screen.area.width).map(|x| screen[(x, y)].symbol()).collect::<String>();
+        (0..screen.area.height).map(|y| row(y) + "\n").collect()
     }
 }
 
@@ -289,7 +302,7 @@ fn any_keys_at_any_size() {
             for key in row.split(' ') {
                 stage.app.key(Key::parse(key).unwrap());
             }
-            stage.terminal.draw(|frame| stage.app.draw(frame)).unwrap();
+            stage.draw();
         }
     });
 }
@@ -310,7 +323,7 @@ fn how_long_keys_take() {
                     for key in keys.split(' ') {
                         stage.app.key(Key::parse(key).unwrap());
                     }
-                    stage.terminal.draw(|frame| stage.app.draw(frame)).unwrap();
+                    stage.draw();
                     since.elapsed()
                 })
                 .collect();

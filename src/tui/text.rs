@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Writes pieces of text one behind the other into one line.
 pub(super) struct Pen<'b> {
@@ -40,9 +40,9 @@ impl<'b> Pen<'b> {
         if room == 0 || self.area.height == 0 || text.is_empty() {
             return;
         }
-        // Most of a long text is never looked at.
-        let seen =
-            text.char_indices().nth(usize::from(room) + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
+        // Most of a long text is never looked at, but many characters may be one column.
+        let most = (usize::from(room) + 1) * CHARACTERS;
+        let seen = text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or_default());
         let is_cut = seen.len() < text.len() || seen.width() > usize::from(room);
         let width = usize::from(if is_cut { room - 1 } else { room });
         let (x, y) = self.buffer.set_stringn(self.x, self.area.y, seen, width, style);
@@ -83,6 +83,23 @@ impl<'b> Pen<'b> {
     }
 }
 
+/// Characters that a column may be made of: signs that are put above and below a letter, and pictures joined to one.
+const CHARACTERS: usize = 16;
+
+/// The end of a text that fits into columns.
+pub(super) fn tail(text: &str, columns: usize) -> &str {
+    let (mut start, mut left) = (text.len(), columns);
+    for (at, letter) in text.char_indices().rev() {
+        // What belongs to a letter does not stand without it.
+        let Some(width) = letter.width().filter(|width| *width > 0) else { continue };
+        if width > left {
+            break;
+        }
+        (start, left) = (at, left - width);
+    }
+    text.get(start..).unwrap_or_default()
+}
+
 /// A number of bytes in few columns: `17B`, `1.2M`.
 pub(super) fn short_size(bytes: u32) -> String {
     if bytes < 100_000 {
@@ -91,4 +108,46 @@ pub(super) fn short_size(bytes: u32) -> String {
     let mut text = String::new();
     crate::output::units::short_bytes(&mut text, bytes.into());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(text: &str, width: u16) -> String {
+        let area = Rect::new(0, 0, width, 1);
+        let mut buffer = Buffer::empty(area);
+        Pen::new(&mut buffer, area).put(text, Style::new());
+        (0..width).map(|x| buffer[(x, 0)].symbol()).collect()
+    }
+
+    #[test]
+    fn text_is_cut_by_columns() {
+        assert_eq!(put("abc", 3), "abc");
+        assert_eq!(put("abcd", 3), "ab…");
+        // Each letter has five signs on it: 4 columns, 24 characters.
+        let marked: String = "abcd"
+            .chars()
+            .flat_map(|letter| [letter].into_iter().chain("\u{301}\u{316}\u{489}\u{302}\u{323}".chars()))
+            .collect();
+        assert_eq!(put(&marked, 4), marked);
+        assert_eq!(put(&marked, 6), format!("{marked}  "));
+        assert!(put(&marked, 3).ends_with('…'));
+        // A family of four is two columns wide.
+        let family = "👨‍👩‍👧‍👦";
+        assert!(put(&family.repeat(3), 6).contains(family));
+        // However many signs: what is looked at is bounded.
+        let endless = format!("a{}", "\u{301}".repeat(1_000_000));
+        assert!(put(&endless, 4).len() < 400);
+    }
+
+    #[test]
+    fn the_end_of_a_text_fits() {
+        assert_eq!(tail("abcdef", 3), "def");
+        assert_eq!(tail("abc", 3), "abc");
+        assert_eq!(tail("abc", 0), "");
+        assert_eq!(tail("日本語", 5), "本語");
+        assert_eq!(tail("ae\u{301}b", 2), "e\u{301}b");
+        assert_eq!(tail("ae\u{301}b", 1), "b");
+    }
 }

@@ -84,10 +84,13 @@ fn errors_say_where_and_what_would_be_right() {
             "[keys]\nquit = \"g\"",
             "config.toml:2: \"g\", for quit, begins \"gg\", for first; give one of them another key",
         ),
+        ("[keys]\nquit = []\ncancel = []", "config.toml:3: no key is left to quit with; give one to quit or to cancel"),
         ("[keys]\nquit = 1", "config.toml:2: quit takes texts in quotes: [\"…\", \"…\"]"),
     ] {
         assert_eq!(parse(text).map(|_| ()).unwrap_err(), expected, "{text}");
     }
+    // ctrl-c quits when there is nothing to stop.
+    assert!(parse("[keys]\nquit = []").is_ok() && parse("[keys]\ncancel = []").is_ok());
     let broken = parse("[screen]\ntheme = dark\n").map(|_| ()).unwrap_err();
     assert!(broken.starts_with("config.toml:2: "), "{broken}");
     let twice = parse("[screen]\nmouse = true\nmouse = true\n").map(|_| ()).unwrap_err();

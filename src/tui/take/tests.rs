@@ -385,7 +385,7 @@ fn any_keys_in_menus() {
             let keys =
                 ["c", "s", "h", "v", "p", "j", "m", "e", "a", "n", "H", "J", "M", "esc", "x", "tab", "down", "]", "}"];
             stage.app.key(Key::parse(keys[random.usize(..keys.len())]).unwrap());
-            stage.terminal.draw(|frame| stage.app.draw(frame)).unwrap();
+            stage.draw();
             stage.app.request = None;
         }
     });
