@@ -336,6 +336,14 @@ fn what_cannot_be_captured_is_said() {
         assert_eq!(code, Some(2), "{says}");
         assert!(says.contains(wrong[0]), "{says}");
     }
+    // Results would be written into what is captured.
+    let folder = tempfile::tempdir().unwrap();
+    let [ring, output] = ["shop.pcapng", "shop_00001.pcapng"].map(|name| folder.path().join(name));
+    let [ring, output] = [&ring, &output].map(|path| path.to_str().unwrap());
+    let (code, says) = run(&["live", LOOPBACK, "--list", "-w", ring, "--ring-size", "1k", "--force", "-o", output]);
+    assert_eq!(code, Some(2), "{says}");
+    assert!(says.contains("it may be a file of the ring"), "{says}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     if may_capture() {
         let (code, says) = run(&["live", LOOPBACK, "prt", "7", "--list"]);
         assert_eq!(code, Some(2));

@@ -130,6 +130,16 @@ pub enum CaptureError {
         /// The interface, as numbered in its section.
         interface: u32,
     },
+    /// A packet has a time far from all others, and may be from a section whose beginning was skipped.
+    #[error(
+        "damaged before byte {offset}: packet {packet} has a time far from the others, so its interface may be another"
+    )]
+    PacketTime {
+        /// Where the block begins.
+        offset: u64,
+        /// The number that the packet would have had.
+        packet: u64,
+    },
     /// Damage behind which reading goes on, where it can.
     #[error("{damage}; {bytes} bytes skipped")]
     Skipped {

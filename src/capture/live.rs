@@ -76,11 +76,15 @@ pub struct Stop(Arc<Capturing>);
 #[derive(Debug)]
 pub struct Feed {
     first: Cursor<Vec<u8>>,
-    stdout: ChildStdout,
+    /// None when it is not read any more.
+    stdout: Option<ChildStdout>,
     capturing: Arc<Capturing>,
     recorder: Option<Recorder>,
     bytes: u64,
     most: u64,
+    /// How much longer it is waited for a program that was told to end, and how many bytes are still taken of it.
+    patience: Duration,
+    rest: u64,
     ended: bool,
 }
 
@@ -106,6 +110,8 @@ const NOTES: usize = 16;
 const NOTE_LENGTH: u64 = 1024;
 /// How long a program may take to end when it was told to, or when it has closed its output.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often it is looked whether a program that gives nothing was told to end.
+const TICK: Duration = Duration::from_millis(200);
 
 /// The interfaces that there are, as lines for people, from whichever program tells them. They may hold any characters.
 ///
@@ -169,11 +175,14 @@ impl Live {
         }
         let feed = Feed {
             first: Cursor::new(first),
-            stdout,
+            stdout: Some(stdout),
             capturing: capturing.clone(),
             recorder: None,
             bytes: 0,
             most: options.bytes.unwrap_or(u64::MAX),
+            patience: GRACE,
+            // As much as the system's buffer may hold, with room for the headers of packets.
+            rest: (u64::from(options.buffer) << 21).saturating_add(1 << 20),
             ended: false,
         };
         Ok(Self { capturing, feed })
@@ -218,10 +227,11 @@ impl Read for Feed {
         }
         let mut count = self.first.read(buffer)?;
         if count == 0 {
-            count = self.stdout.read(buffer)?;
+            count = self.read_more(buffer)?;
         }
         if count == 0 {
             self.ended = true;
+            self.stdout = None;
             self.finish()?;
             let code = self.capturing.wait();
             if code != Some(0) && !self.capturing.stopped.load(Ordering::Relaxed) {
@@ -233,6 +243,9 @@ impl Read for Feed {
             recorder.take(buffer.get(..count).unwrap_or_default())?;
         }
         self.bytes = self.bytes.saturating_add(count as u64);
+        if self.capturing.stopped.load(Ordering::Relaxed) {
+            self.rest = self.rest.saturating_sub(count as u64);
+        }
         if self.bytes >= self.most {
             self.capturing.stop();
         }
@@ -241,6 +254,29 @@ impl Read for Feed {
 }
 
 impl Feed {
+    /// Reads what the program gives next. One that was told to end and goes on all the same is ended: 0 bytes.
+    fn read_more(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.patience.is_zero() || self.rest == 0 {
+                // One that may not be ended (it is another user's) ends when it writes to what nobody reads.
+                self.stdout = None;
+                let _ = lock(&self.capturing.child).kill();
+                return Ok(0);
+            }
+            let Some(stdout) = &mut self.stdout else { return Ok(0) };
+            let was_stopped = self.capturing.stopped.load(Ordering::Relaxed);
+            let start = Instant::now();
+            let is_there = wait_for(stdout, self.patience.min(TICK));
+            if was_stopped {
+                // Only waiting counts: what was captured is read to its end, however long that takes.
+                self.patience = self.patience.saturating_sub(start.elapsed());
+            }
+            if is_there {
+                return stdout.read(buffer);
+            }
+        }
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         self.recorder.as_mut().map_or(Ok(()), Recorder::finish)
     }
@@ -257,6 +293,7 @@ impl Drop for Feed {
             let mut rest = vec![0; 1 << 16];
             while self.read(&mut rest).is_ok_and(|count| count > 0) {}
         }
+        self.stdout = None;
         self.capturing.wait();
     }
 }
@@ -282,10 +319,8 @@ impl Capturing {
             match child.try_wait() {
                 Ok(Some(status)) => break status.code(),
                 Ok(None) if Instant::now() < deadline => {}
-                _ => {
-                    let _ = child.kill();
-                    break child.wait().ok().and_then(|status| status.code());
-                }
+                // One that may not be ended is not waited for.
+                _ => break child.kill().and_then(|()| child.wait()).ok().and_then(|status| status.code()),
             }
             drop(child);
             thread::sleep(Duration::from_millis(2));
@@ -328,6 +363,26 @@ fn command(tool: &Tool, arguments: &[String]) -> Command {
     let mut command = Command::new(tool.path());
     command.args(arguments).stdin(Stdio::null());
     command
+}
+
+/// Whether there is something to read, or the end, in so much time.
+#[cfg(unix)]
+fn wait_for(stdout: &ChildStdout, longest: Duration) -> bool {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd;
+
+    let longest = PollTimeout::try_from(longest.max(Duration::from_millis(1))).unwrap_or(PollTimeout::ZERO);
+    // A signal is no reason to read; of any other failure, reading says more.
+    match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], longest) {
+        Ok(count) => count > 0,
+        Err(error) => error != nix::errno::Errno::EINTR,
+    }
+}
+
+/// Here, whoever is told to end is ended at once, so reading ends as well.
+#[cfg(not(unix))]
+fn wait_for(_: &ChildStdout, _: Duration) -> bool {
+    true
 }
 
 #[cfg(unix)]

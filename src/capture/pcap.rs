@@ -19,7 +19,7 @@ pub(super) const LOOK_AHEAD: usize = USUAL_PACKET_LIMIT as usize + 32 * 1024;
 const FILE_HEADER: usize = 24;
 const SNOOP_HEADER: usize = 16;
 /// Two packets that follow each other are seldom further apart.
-const NEAR_SECONDS: u32 = 30 * 86_400;
+pub(super) const NEAR_SECONDS: u32 = 30 * 86_400;
 /// Captures are not from before, unless their clock was never set.
 const YEAR_2000: u32 = 946_684_800;
 /// RFC 1761 pads a record to four bytes; a few more are no reason not to read it.
@@ -160,11 +160,18 @@ impl Pcap {
 
     /// Goes on from the record at the start of the window, which is damaged, to the next that can be believed: it and the
     /// one behind it have all that a record has, or it is the last one. False when there is none.
+    ///
+    /// A packet may carry a capture, as a download of one does, and its records have all that a record has as well. So
+    /// where times are known, only records near them are believed; the rest of a file whose clock jumps behind damage is
+    /// skipped, and said to be.
     pub(super) fn find_next<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
         window.consume(1);
         window.find(LOOK_AHEAD, |bytes| {
             let Some(record) = self.record(bytes) else { return false };
-            let is_in_time = record.seconds >= YEAR_2000 || self.is_in_time(record.seconds);
+            let is_in_time = match self.seconds {
+                Some(_) => self.is_in_time(record.seconds),
+                None => record.seconds >= YEAR_2000,
+            };
             if !is_in_time || !self.is_usual(&record) || record.total > LOOK_AHEAD - self.header_length() {
                 return false;
             }

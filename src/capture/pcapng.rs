@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::bytes::{ByteOrder, padded};
 use super::packet::Options;
-use super::pcap::{LOOK_AHEAD, PACKET_LIMIT};
+use super::pcap::{LOOK_AHEAD, NEAR_SECONDS, PACKET_LIMIT};
 use super::reader::Located;
 use super::window::Window;
 use super::{CaptureError, LinkType, Time};
@@ -57,7 +57,8 @@ pub(super) struct PcapNg {
     interfaces_before: u32,
     /// Packets that the interfaces of the sections before dropped.
     drops_before: u64,
-    last_time: Time,
+    /// The times of the first and of the last packet.
+    times: Option<[Time; 2]>,
     /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
     /// which number the next description has.
     is_uncertain: bool,
@@ -97,18 +98,15 @@ impl PcapNg {
         if start.len() < needed {
             return Err(CaptureError::FileHeaderCut { length: start.len() as u64, needed: needed as u64 });
         }
-        let mut pcapng = Self {
-            order: ByteOrder::Little,
-            interfaces: Vec::new(),
-            interfaces_before: 0,
-            drops_before: 0,
-            last_time: Time::default(),
-            is_uncertain: false,
-        };
+        let mut pcapng = Self::new(ByteOrder::Little);
         let block = pcapng.block_header(window, 1)?.ok_or(CaptureError::Empty)?;
         pcapng.whole_body(window, &block, 1)?;
         window.consume(block.length as usize);
         Ok(Some(pcapng))
+    }
+
+    fn new(order: ByteOrder) -> Self {
+        Self { order, interfaces: Vec::new(), interfaces_before: 0, drops_before: 0, times: None, is_uncertain: false }
     }
 
     /// How long the block at the start of the bytes is; None when that is not there, or the block holds no packet.
@@ -129,7 +127,12 @@ impl PcapNg {
                 ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
                     let body = self.whole_body(window, &block, packet)?;
                     let located = self.packet(&block, body, packet)?;
-                    self.last_time = located.time;
+                    // Its interface may be that of a section whose beginning was skipped, with a clock of its own.
+                    if self.is_uncertain && !self.is_in_time(located.time) {
+                        return Err(CaptureError::PacketTime { offset: block.offset, packet });
+                    }
+                    let [first, _] = self.times.unwrap_or([located.time; 2]);
+                    self.times = Some([first, located.time]);
                     return Ok(Some(located));
                 }
                 INTERFACE_DESCRIPTION => {
@@ -165,7 +168,9 @@ impl PcapNg {
     pub(super) fn find_next<R: Read>(&mut self, window: &mut Window<R>, error: &CaptureError) -> io::Result<bool> {
         let [kind, length] = self.order.words(window.bytes()).unwrap_or_default();
         let is_framed = match error {
-            CaptureError::Interface { .. } | CaptureError::PacketLength { .. } => true,
+            CaptureError::Interface { .. } | CaptureError::PacketLength { .. } | CaptureError::PacketTime { .. } => {
+                true
+            }
             // One of the two lengths is right, and most likely the first one if it leads to another block or to the end.
             CaptureError::BlockTrailer { .. } => {
                 let bytes = window.fill(length as usize + LOOK_AHEAD)?;
@@ -184,21 +189,62 @@ impl PcapNg {
     }
 
     /// Whether the bytes begin with a block of a known type that has the same possible length on both ends; of a packet,
-    /// its interface and length must be possible as well.
+    /// its interface and length must be possible as well. A packet may carry a capture, as a download of one does: so its
+    /// time, or that of the first packet behind a block that is none, must be near the times that are known.
     fn is_block(&self, bytes: &[u8]) -> bool {
         let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
         let order = if is_section { section_order(bytes) } else { Some(self.order) };
         let Some(order) = order else { return false };
-        let [kind, length] = order.words(bytes).unwrap_or_default();
-        let block = Block { kind, offset: 0, length };
-        if !KNOWN.contains(&kind) || !block.is_length_possible() {
-            return false;
+        let Some((block, body)) = whole_block(order, bytes) else { return false };
+        match block.kind {
+            ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
+                self.packet(&block, body, 0).is_ok_and(|located| self.is_in_time(located.time))
+            }
+            kind => KNOWN.contains(&kind) && self.leads_on(order, bytes),
         }
-        let whole = bytes.get(..length as usize).and_then(|bytes| bytes.split_last_chunk::<BLOCK_TRAILER>());
-        let Some((body, trailer)) = whole else { return false };
-        let body = body.get(BLOCK_HEADER..).unwrap_or_default();
-        let is_packet = matches!(kind, ENHANCED_PACKET | PACKET | SIMPLE_PACKET);
-        order.u32(*trailer) == length && (!is_packet || self.packet(&block, body, 0).is_ok())
+    }
+
+    /// Whether the first packet behind the block that the bytes begin with is near the times that are known. A section must
+    /// have such a packet, or nothing behind it; of other blocks it is enough that nothing speaks against it.
+    fn leads_on(&self, order: ByteOrder, bytes: &[u8]) -> bool {
+        // What stands before the first packet of a section is seldom more.
+        const BLOCKS_AHEAD: usize = 256;
+
+        let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
+        if self.times.is_none() {
+            return true;
+        }
+        let mut section = is_section.then(|| Self::new(order));
+        let mut rest = bytes;
+        for number in 0..BLOCKS_AHEAD {
+            if rest.is_empty() {
+                return true;
+            }
+            if number > 0 && rest.starts_with(&SECTION_HEADER.to_be_bytes()) {
+                break;
+            }
+            let Some((block, body)) = whole_block(order, rest) else { break };
+            match (block.kind, &mut section) {
+                (ENHANCED_PACKET | PACKET | SIMPLE_PACKET, section) => {
+                    let located = section.as_ref().unwrap_or(self).packet(&block, body, 0);
+                    return located.map_or(!is_section, |located| self.is_in_time(located.time));
+                }
+                (INTERFACE_DESCRIPTION, Some(section)) => {
+                    // A packet of one that cannot be described is none.
+                    let _ = section.describe_interface(&block, body);
+                }
+                _ => {}
+            }
+            rest = rest.get(block.length as usize..).unwrap_or_default();
+        }
+        !is_section
+    }
+
+    /// Whether a time is near that of the first or the last packet, or none is known.
+    fn is_in_time(&self, time: Time) -> bool {
+        let near = u64::from(NEAR_SECONDS) * Time::SECOND.unsigned_abs();
+        let is_near = |known: &Time| known.nanoseconds().abs_diff(time.nanoseconds()) <= near;
+        self.times.is_none_or(|known| known.iter().any(is_near))
     }
 
     /// Packets that were dropped while they were captured: the last count of each interface.
@@ -345,6 +391,7 @@ impl PcapNg {
         if length as usize > room {
             return Err(CaptureError::PacketLength { offset: block.offset, packet, length, room });
         }
+        let [_, last_time] = self.times.unwrap_or_default();
         let start = BLOCK_HEADER + data_start;
         let data = Range { start, end: start + length as usize };
         let body_end = BLOCK_HEADER + body.len();
@@ -353,13 +400,24 @@ impl PcapNg {
             data,
             options: options_start.min(body_end)..body_end,
             total: block.length as usize,
-            time: ticks.map_or(self.last_time, |ticks| described.clock.time(ticks)),
+            time: ticks.map_or(last_time, |ticks| described.clock.time(ticks)),
             interface: self.interfaces_before.saturating_add(interface),
             link: described.link,
             original_length,
             order: self.order,
         })
     }
+}
+
+/// The block that the bytes begin with, and what is between its two lengths, when it is there as a whole.
+fn whole_block(order: ByteOrder, bytes: &[u8]) -> Option<(Block, &[u8])> {
+    let [kind, length] = order.words(bytes)?;
+    let block = Block { kind, offset: 0, length };
+    if !block.is_length_possible() {
+        return None;
+    }
+    let (body, trailer) = bytes.get(..length as usize)?.split_last_chunk::<BLOCK_TRAILER>()?;
+    (order.u32(*trailer) == length).then_some((block, body.get(BLOCK_HEADER..)?))
 }
 
 /// The byte order of the section whose header begins with the bytes.

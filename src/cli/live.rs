@@ -53,6 +53,11 @@ pub(super) fn run(arguments: &LiveArgs, common: &Common) -> anyhow::Result<End> 
 
 /// Prints messages until the capture ends: by itself, by a limit, or by a signal.
 fn stream(options: &LiveOptions, arguments: &LiveArgs, common: &Common) -> anyhow::Result<End> {
+    if let (Some(path), Some(output), Some(_)) = (&arguments.write, &common.output, arguments.ring_size)
+        && Recorder::may_be_of_ring(path, output)
+    {
+        bail!("cannot write {}: it may be a file of the ring {}; name another file", output.display(), path.display());
+    }
     let messages = &arguments.messages;
     let catalog = super::catalog(common)?;
     let decoders = super::decoders(&messages.decode)?;

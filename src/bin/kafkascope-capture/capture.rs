@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_millis(10);
 const BATCH: u64 = 4096;
 /// Bytes that are written at once.
 const CHUNK: usize = 256 * 1024;
+/// How long packets are taken when it is told to stop: they come on, and the buffer may never be empty.
+const LAST: Duration = Duration::from_secs(2);
 /// How often it is told what was dropped.
 const STATISTICS_EVERY: Duration = Duration::from_secs(1);
 
@@ -137,6 +139,12 @@ fn says(error: &Error) -> String {
     }
 }
 
+/// Takes until nothing is left.
+fn until_empty<E>(mut take: impl FnMut() -> Result<usize, E>) -> Result<(), E> {
+    while take()? > 0 {}
+    Ok(())
+}
+
 /// What goes to standard output.
 struct Feed {
     stdout: Stdout,
@@ -197,7 +205,11 @@ impl Feed {
             if stop.load(Ordering::Relaxed) || end.is_some_and(|end| now >= end) {
                 // What the system keeps back was captured as well.
                 std::thread::sleep(2 * PATIENCE);
-                break self.take(&mut capture, left(self)).map(|_| ());
+                let end = Instant::now() + LAST;
+                break until_empty(|| {
+                    let is_over = left(self) == 0 || self.failed.is_some() || Instant::now() >= end;
+                    if is_over { Ok(0) } else { self.take(&mut capture, left(self)) }
+                });
             }
             if now >= next_statistics {
                 self.statistics(&mut capture);
@@ -286,5 +298,23 @@ impl Feed {
     #[cfg(not(unix))]
     fn wait(&mut self, _: &Capture<Active>, longest: Duration) {
         std::thread::sleep(longest.min(PATIENCE));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_left_is_taken() {
+        let mut left = 10_000_usize;
+        let outcome = until_empty(|| {
+            let taken = left.min(4096);
+            left -= taken;
+            Ok::<_, Error>(taken)
+        });
+        assert!(outcome.is_ok());
+        assert_eq!(left, 0);
+        assert!(until_empty(|| Err(Error::NoMorePackets)).is_err());
     }
 }

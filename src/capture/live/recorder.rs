@@ -90,6 +90,18 @@ impl Recorder {
         })
     }
 
+    /// Whether a ring with the name `path` may have a file with the name `other`.
+    pub fn may_be_of_ring(path: &Path, other: &Path) -> bool {
+        let folder = |path: &Path| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+        };
+        let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name(other).strip_prefix(&format!("{}_", name(path))).and_then(|number| number.parse().ok());
+        number.is_some_and(|number| numbered(path, number).file_name() == other.file_name())
+            && folder(path) == folder(other)
+    }
+
     /// Takes what has come.
     ///
     /// # Errors
@@ -109,6 +121,11 @@ impl Recorder {
                 Kind::Section => self.preamble = block.to_vec(),
                 Kind::Preamble if self.preamble.len() + length <= PREAMBLE_LIMIT => {
                     self.preamble.extend_from_slice(block);
+                }
+                // A file without them would have packets of interfaces that it does not describe.
+                Kind::Preamble if self.ring.is_some() => {
+                    let says = "the capture describes more interfaces than each file of a ring can begin with";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, says));
                 }
                 _ => self.has_packets |= kind == Kind::Packet,
             }

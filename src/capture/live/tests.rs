@@ -1,6 +1,8 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 use super::tool::Tool;
 use super::{EXIT_NOT_PERMITTED, EXIT_UNAVAILABLE, Live, LiveError, LiveOptions, Recorder, Ring};
@@ -326,4 +328,72 @@ fn a_program_that_says_much_and_does_not_end_is_ended() {
     let error = start(&tool, &options()).unwrap_err().to_string();
     assert!(error.starts_with("cannot capture on eth7: tcpdump: "), "{error}");
     assert!(error.len() < 4096, "{}", error.len());
+}
+
+/// Such a program would keep whoever records it for ever.
+#[cfg(unix)]
+#[test]
+fn a_program_that_is_told_to_end_and_writes_on_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, start_of_packets) = pcapng_of(&LENGTHS);
+    fs::write(folder.path().join("head"), &bytes[..start_of_packets]).unwrap();
+    fs::write(folder.path().join("rest"), &bytes[start_of_packets..]).unwrap();
+    // One writes slowly, one as fast as it can, one not at all.
+    for (name, goes_on) in [("slow", "cat rest; sleep 0.05"), ("fast", "cat rest rest rest"), ("still", "sleep 0.05")] {
+        let text = format!("cd '{}'; trap '' TERM; cat head; while :; do {goes_on}; done", folder.path().display());
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let tool = script(&folder.path().join(name), "tcpdump", &text);
+        let begin = Instant::now();
+        let mut live = start(&tool, &LiveOptions { buffer: 1, ..options() }).unwrap();
+        let stop = live.stop();
+        let path = folder.path().join(name).join("recorded");
+        live.record(Recorder::create(&path, None, false).unwrap());
+        let feed = live.into_feed();
+        stop.stop();
+        drop(feed);
+        assert!(begin.elapsed() < Duration::from_secs(30), "{name}: {:?}", begin.elapsed());
+        // What is recorded ends with a whole block.
+        packets(&fs::read(&path).unwrap());
+        assert!(stop.0.wait().is_none(), "{name}: it was not ended");
+    }
+}
+
+#[test]
+fn files_of_a_ring_are_known_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = folder.path().join("shop.pcapng");
+    for (name, is_one) in [
+        ("shop_00001.pcapng", true),
+        ("shop_123456.pcapng", true),
+        ("shop_1.pcapng", false),
+        ("shop.pcapng", false),
+        ("shop_00001.json", false),
+        ("shops_00001.pcapng", false),
+        ("elsewhere/shop_00001.pcapng", false),
+    ] {
+        assert_eq!(Recorder::may_be_of_ring(&ring, &folder.path().join(name)), is_one, "{name}");
+    }
+    assert!(Recorder::may_be_of_ring(
+        &ring,
+        &folder.path().join("../").join(folder.path().file_name().unwrap()).join("shop_00002.pcapng")
+    ));
+    assert!(Recorder::may_be_of_ring(Path::new("shop"), Path::new("./shop_00002")));
+}
+
+#[test]
+fn more_interfaces_than_a_file_of_a_ring_can_begin_with_are_said() {
+    let (mut bytes, _) = pcapng_of(&[]);
+    // An interface with a comment of 60,000 bytes, twenty times.
+    for _ in 0..20 {
+        let length = (20 + 60_004_u32).to_le_bytes();
+        bytes.extend([&1_u32.to_le_bytes()[..], &length, &[101, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0x60, 0xea]].concat());
+        bytes.extend(vec![b'x'; 60_000]);
+        bytes.extend(length);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut one = Recorder::create(&folder.path().join("one"), None, false).unwrap();
+    one.take(&bytes).unwrap();
+    let ring = Some(Ring { size: 1 << 30, files: None });
+    let error = Recorder::create(&folder.path().join("ring"), ring, false).unwrap().take(&bytes).unwrap_err();
+    assert_eq!(error.to_string(), "the capture describes more interfaces than each file of a ring can begin with");
 }

@@ -273,3 +273,100 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     file.bytes.extend([0xff; 100]);
     let _ = read_on(&file.bytes[..]);
 }
+
+/// A download of a pcap file of 2015 in a capture of 2023: its records have all that records have.
+#[test]
+fn records_of_a_capture_within_a_packet_are_no_packets() {
+    let mut inner = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+    for number in 0..12 {
+        inner.record(1_430_000_000 + number, 0, &[0x11; 80], 80);
+    }
+    let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+    file.record(1_700_000_000, 0, b"first", 60);
+    let outer = file.bytes.len();
+    file.record(1_700_000_001, 0, &inner.bytes[24..], 2000);
+    let behind = file.bytes.len();
+    file.record(1_700_000_002, 0, b"third", 60).record(1_700_000_003, 0, b"fourth", 60);
+    file.bytes[outer + 11] = 0xff;
+    let (packets, errors) = read_on(&file.bytes[..]);
+    let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
+    assert_eq!(texts, [&b"first"[..], b"third", b"fourth"]);
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
+    // Nothing says which times to expect when the first record is damaged: those of this century are believed.
+    let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+    file.record(1_700_000_000, 0, b"first", 60).record(1_700_000_001, 0, b"second", 60);
+    file.bytes[24 + 11] = 0xff;
+    assert_eq!(read_on(&file.bytes[..]).0.len(), 1);
+}
+
+#[test]
+fn blocks_of_a_capture_within_a_packet_are_no_packets() {
+    let seconds = |seconds: u64| seconds * 1_000_000;
+    let mut inner = PcapNgFile::new();
+    inner.section(false).interface(113, 0, &[]);
+    for number in 0..12 {
+        inner.enhanced(0, seconds(1_430_000_000 + number), b"old", &[]);
+    }
+    // The nested file as a whole, and its parts alone.
+    for from in [0, 28, 48] {
+        let mut file = PcapNgFile::new();
+        file.section(false).interface(1, 0, &[]).enhanced(0, seconds(1_700_000_000), b"first", &[]);
+        let outer = file.bytes.len();
+        file.enhanced(0, seconds(1_700_000_001), &inner.bytes[from..], &[]);
+        let behind = file.bytes.len();
+        file.enhanced(0, seconds(1_700_000_002), b"third", &[]);
+        file.bytes[outer + 4] ^= 1;
+        let (packets, errors) = read_on(&file.bytes[..]);
+        let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
+        assert_eq!(texts, [&b"first"[..], b"third"], "from {from}: {errors:?}");
+        assert!(packets.iter().all(|packet| packet.3 == 1));
+        let [error] = &errors[..] else { panic!("{errors:?}") };
+        assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
+    }
+    // A section of the same days that begins behind damage is one.
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(1, 0, &[]).enhanced(0, seconds(1_700_000_000), b"first", &[]);
+    file.bytes.extend([0xee; 40]);
+    file.section(true).interface(101, 0, &[(9, &[9])]).enhanced(0, 1_700_000_001_000_000_007, b"next", &[]);
+    let (packets, errors) = read_on(&file.bytes[..]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!((packets.len(), packets[1].1, packets[1].3), (2, 1_700_000_001_000_000_007, 101));
+}
+
+/// The head of a section and its description are zeros: its packets would have the clock of the section before.
+#[test]
+fn packets_of_a_section_whose_head_is_lost_are_left_out() {
+    for is_framed in [false, true] {
+        let mut file = PcapNgFile::new();
+        file.section(false).interface(1, 0, &[]).enhanced(0, 1_700_000_000_000_000, b"one", &[]);
+        file.bytes.extend([0; 48]);
+        if is_framed {
+            // What is known of, and has no time that could tell: it is found first.
+            file.block(4, &[0; 4]);
+            file.enhanced(0, 1_700_000_000_500_000, b"near", &[]);
+        }
+        for number in 0..3 {
+            file.enhanced(0, 1_700_000_001_000_000_000 + number, b"lost", &[]);
+        }
+        let head = file.bytes.len();
+        file.section(false).interface(113, 0, &[(9, &[9])]).enhanced(0, 1_700_000_009_000_000_000, b"two", &[]);
+        let (packets, errors) = read_on(&file.bytes[..]);
+        let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
+        let expected: &[&[u8]] = if is_framed { &[b"one", b"near", b"two"] } else { &[b"one", b"two"] };
+        assert_eq!(texts, expected, "{errors:?}");
+        let last = packets.last().unwrap();
+        assert_eq!((last.1, last.3), (1_700_000_009_000_000_000, 113));
+        // Every byte that is left out is counted.
+        let skipped: u64 = errors
+            .iter()
+            .map(|error| match error {
+                CaptureError::Skipped { bytes, .. } => *bytes,
+                error => panic!("{error}"),
+            })
+            .sum();
+        let told = if is_framed { 16 + 36 } else { 0 };
+        let first = 28 + 20 + 36;
+        assert_eq!(skipped, (head - first - told) as u64, "{errors:?}");
+    }
+}
