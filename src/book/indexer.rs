@@ -72,6 +72,9 @@ impl<'b, 'p> Indexer<'b, 'p> {
     /// Reads the captures to their end, or until it is told to stop; then the book is finished. What comes from a pipe is
     /// waited for, also when it is told to stop.
     pub fn run(mut self, stop: &AtomicBool) {
+        if self.captures.may_have_secrets() {
+            self.session.expect_keys();
+        }
         while !stop.load(Ordering::Relaxed) {
             if !self.captures.is_ready() {
                 self.publish(false);
@@ -84,6 +87,9 @@ impl<'b, 'p> Indexer<'b, 'p> {
                 Ok(None) => break,
                 Err(damage) => self.session.sink().book.state_mut().status.troubles.push(damage.to_string()),
             }
+        }
+        for secrets in self.captures.last_secrets() {
+            self.session.learn(secrets);
         }
         self.session.finish();
         self.publish(true);

@@ -244,6 +244,16 @@ impl Captures {
         self.inputs.iter().map(|input| input.reader.drops()).fold(0, u64::saturating_add)
     }
 
+    /// The key logs behind the last packets of captures that are at their end.
+    pub fn last_secrets(&self) -> impl Iterator<Item = &[u8]> {
+        self.inputs.iter().map(|input| input.reader.last_secrets()).filter(|secrets| !secrets.is_empty())
+    }
+
+    /// Whether there may be key logs in a capture.
+    pub fn may_have_secrets(&self) -> bool {
+        self.inputs.iter().any(|input| input.reader.may_have_secrets())
+    }
+
     /// Bytes of the captures that have been dealt with; of packed ones, of what was in them.
     pub fn offset(&self) -> u64 {
         self.inputs.iter().map(|input| input.reader.offset()).sum()

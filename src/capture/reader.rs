@@ -23,7 +23,7 @@ pub struct CaptureReader<R> {
     done: usize,
     /// The next packet, when it was looked at but not given yet.
     ahead: Option<Located>,
-    /// The key logs before the next packet, or before the one given last.
+    /// The key logs before the next packet, or before the one given last; those behind the last one when it was given.
     secrets: Vec<u8>,
     stopped: bool,
     damage: Damages,
@@ -114,9 +114,12 @@ impl<R: Read> CaptureReader<R> {
     /// As [`CaptureReader::next`].
     pub fn peek_time(&mut self) -> Result<Option<Time>, CaptureError> {
         while self.ahead.is_none() && !self.stopped {
-            self.window.consume(self.done);
-            self.done = 0;
-            self.secrets.clear();
+            if self.done > 0 {
+                self.window.consume(self.done);
+                self.done = 0;
+                // Those that came before damage are for the packet behind it.
+                self.secrets.clear();
+            }
             let number = self.packets + 1;
             let located = match &mut self.format {
                 Format::Pcap(pcap) => pcap.next(&mut self.window, number),
@@ -179,6 +182,16 @@ impl<R: Read> CaptureReader<R> {
             Format::PcapNg(pcapng) => pcapng.packet_length(bytes),
         };
         self.stopped || self.ahead.is_some() || length.is_some_and(|length| length <= bytes.len())
+    }
+
+    /// The key logs behind the last packet, once there are no more packets.
+    pub fn last_secrets(&self) -> &[u8] {
+        if self.stopped && self.ahead.is_none() && self.done == 0 { &self.secrets } else { &[] }
+    }
+
+    /// Whether there may be key logs in the file.
+    pub fn may_have_secrets(&self) -> bool {
+        matches!(self.format, Format::PcapNg(_))
     }
 
     /// Packets given so far.

@@ -122,6 +122,9 @@ pub(super) fn print<'p, P: Printer<'p>>(
     let mut session = Session::new(catalog, options, output);
     let has_keys = keys.has_sources();
     session.use_keys(keys);
+    if captures.may_have_secrets() {
+        session.expect_keys();
+    }
     let mut end = End::Done;
     let mut damaged = |damage: &Damage| {
         super::say(&damage.to_string());
@@ -146,6 +149,9 @@ pub(super) fn print<'p, P: Printer<'p>>(
             Ok(None) => break,
             Err(damage) => damaged(&damage),
         }
+    }
+    for secrets in captures.last_secrets() {
+        session.learn(secrets);
     }
     session.finish();
     session.sink().out.results.finish()?;
@@ -241,6 +247,7 @@ fn tls_notes(tls: &TlsCounters, has_keys: bool) -> Vec<String> {
         (tls.torn, format!("{} with a hole in the handshake", connections(tls.torn))),
         (tls.unfinished, format!("{} with a handshake that does not end", connections(tls.unfinished))),
         (tls.unauthentic, format!("{} with {unauthentic}", connections(tls.unauthentic))),
+        (tls.forgotten, format!("secrets of {} let go for want of room", connections(tls.forgotten))),
         (tls.wrong_lines, counted(tls.wrong_lines, "wrong line in key logs", "wrong lines in key logs")),
     ];
     let unsupported = tls.unsupported.iter().map(|(Tls { version, suite }, count)| {

@@ -44,6 +44,16 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
         self.conversations.use_keys(keys);
     }
 
+    /// Lets connections in TLS wait for secrets that may come with packets.
+    pub fn expect_keys(&mut self) {
+        self.conversations.expect_keys();
+    }
+
+    /// Takes lines of a key log that came with no packet.
+    pub fn learn(&mut self, secrets: &[u8]) {
+        self.conversations.learn(secrets);
+    }
+
     /// Takes the next packet.
     pub fn packet(&mut self, packet: &Packet<'_>) {
         for comment in packet.comments.clone() {

@@ -153,3 +153,72 @@ fn key_logs_may_have_lines_that_say_nothing() {
     assert_eq!(counters.wrong_lines, 4);
     assert_eq!(counters.opened, 4);
 }
+
+/// The blocks of a pcapng file in little-endian order, with their types.
+fn blocks(bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let (mut blocks, mut rest) = (Vec::new(), bytes);
+    while rest.len() >= 12 {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+        let (block, behind) = rest.split_at(word(4) as usize);
+        blocks.push((word(0), block.to_vec()));
+        rest = behind;
+    }
+    blocks
+}
+
+/// What is told of a pcapng file, in any order, and how often it is damaged.
+fn told_with_secrets(catalog: &Catalog, blocks: &[(u32, Vec<u8>)]) -> (Vec<Told>, TlsCounters, u32) {
+    let bytes: Vec<u8> = blocks.iter().flat_map(|(_, block)| block.clone()).collect();
+    let mut captures = Captures::new();
+    captures.add_stream("-", Cursor::new(bytes), Again::No).unwrap();
+    let mut session = Session::new(catalog, Options::default(), Listener::default());
+    assert!(captures.may_have_secrets());
+    session.expect_keys();
+    let mut damage = 0;
+    loop {
+        match captures.next() {
+            Ok(Some(packet)) => session.packet(&packet),
+            Ok(None) => break,
+            Err(_) => damage += 1,
+        }
+    }
+    for secrets in captures.last_secrets() {
+        session.learn(secrets);
+    }
+    session.finish();
+    let counters = session.tls();
+    let mut found = std::mem::take(&mut session.sink().0);
+    found.sort();
+    (found, counters, damage)
+}
+
+/// Decryption Secrets Blocks count wherever they stand, as long as their connections wait for them.
+#[test]
+fn secrets_in_a_capture_may_stand_anywhere() {
+    const SECRETS: u32 = 10;
+    const PACKET: u32 = 6;
+    let catalog = Catalog::builtin();
+    let bytes = std::fs::read(own("captures/44-aiokafka-tls13-ng-secrets.pcapng")).unwrap();
+    let (secrets, rest): (Vec<_>, Vec<_>) = blocks(&bytes).into_iter().partition(|(kind, _)| *kind == SECRETS);
+    assert!(!secrets.is_empty());
+    let first = rest.iter().position(|(kind, _)| *kind == PACKET).unwrap();
+    let at = |place: usize, more: &[(u32, Vec<u8>)]| {
+        let (before, behind) = rest.split_at(place);
+        told_with_secrets(&catalog, &[before, &secrets, more, behind].concat())
+    };
+    let (whole, counters, damage) = at(first, &[]);
+    assert!(!whole.is_empty() && counters.opened > 0 && damage == 0);
+    // Before a packet of an interface that is not described.
+    let mut broken = rest[first].1.clone();
+    broken[8..12].copy_from_slice(&9_u32.to_le_bytes());
+    let (found, _, damage) = at(first, &[(PACKET, broken)]);
+    assert!(found == whole && damage == 1, "{} of {}, {damage}", found.len(), whole.len());
+    // Behind the hellos of the first connection.
+    let (found, _, _) = at(first + 8, &[]);
+    assert!(found.len() == whole.len(), "{} of {}", found.len(), whole.len());
+    // Behind everything: connections that were not closed wait until the end.
+    let open: Vec<_> = rest[..first + 20].to_vec();
+    let (early, _, _) = told_with_secrets(&catalog, &[&rest[..first], &secrets, &rest[first..first + 20]].concat());
+    let (late, _, _) = told_with_secrets(&catalog, &[&open[..], &secrets].concat());
+    assert!(!early.is_empty() && late == early, "{} of {}", late.len(), early.len());
+}

@@ -233,7 +233,7 @@ impl Channel {
     /// Goes on with what has waited, in the order in which it came.
     fn pump<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
         if self.forward.blocked || self.backward.blocked {
-            work.keys.look_again();
+            work.keys.look_again(false);
             let news = work.keys.news();
             if std::mem::replace(&mut self.news, news) != news {
                 self.unblock();
@@ -283,7 +283,14 @@ impl Channel {
 
     /// Says what is left when nothing more comes.
     pub(super) fn finish<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
+        if self.forward.blocked || self.backward.blocked {
+            work.keys.look_again(true);
+        }
         self.pump(work);
+        let is_unproven = |side: &Side| side.lacks_handshake_keys() && side.loss.is_some_and(|loss| loss.known > 0);
+        if !self.opened && (is_unproven(&self.forward) || is_unproven(&self.backward)) {
+            self.count_unauthentic(work);
+        }
         for direction in [Direction::Forward, Direction::Backward] {
             self.drop_waiting(work, direction);
             self.give_up(work, direction);
@@ -372,7 +379,9 @@ impl Channel {
             None if self.passes(direction) => Step::Done(whole),
             None => {
                 self.begin_loss(direction, Some(whole as u64));
-                self.count_unauthentic(work);
+                if !self.side(direction).lacks_handshake_keys() {
+                    self.count_unauthentic(work);
+                }
                 Step::Done(0)
             }
         }
@@ -468,6 +477,8 @@ impl Channel {
         });
         for said in said {
             match said {
+                // Anyone may send one in the clear later on; nothing follows from it.
+                Said::Client(_) | Said::Server(_) if self.hello.is_some() => {}
                 Said::Client(hello) => {
                     self.client = direction;
                     self.random.get_or_insert(hello.random);
@@ -501,6 +512,6 @@ impl Channel {
         } else if !work.keys.has_sources() {
             self.why = Some(Closed::NoKeys);
         }
-        self.hello.get_or_insert(hello);
+        self.hello = Some(hello);
     }
 }

@@ -1,8 +1,10 @@
 //! Secrets of TLS connections, in the format of NSS key logs (RFC 9850).
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
 use foldhash::HashMap;
@@ -45,15 +47,24 @@ const OTHERS: [&str; 7] =
 /// The secrets of a connection by their labels.
 type Secrets = [Secret; LABELS.len()];
 
-/// So many connections may have secrets.
-const MOST: usize = 1 << 19;
+/// So many connections may have secrets; those that were learnt first are forgotten.
+pub(super) const MOST: usize = 1 << 19;
 /// No line is longer: the longest label, and twice 48 bytes and 32 in hexadecimal.
 const LONGEST_LINE: usize = 1024;
+/// So often files are looked at in a while: each segment of a connection without keys asks for it.
+const MOST_LOOKS: u32 = 16;
+const WHILE: Duration = Duration::from_millis(100);
 
 /// All secrets that are known, and the files that they are read from as these grow.
 #[derive(Debug, Default)]
 pub struct KeyLog {
     secrets: HashMap<Random, Box<Secrets>>,
+    /// Whose they are, in the order in which they were learnt.
+    order: VecDeque<Random>,
+    /// Connections whose secrets were forgotten.
+    forgotten: u64,
+    /// Since when looks into files are counted, and how many there were.
+    looks: Option<(Instant, u32)>,
     files: Vec<Growing>,
     /// Whether there is anything that secrets may come from.
     has_sources: bool,
@@ -97,7 +108,7 @@ impl KeyLog {
     pub fn follow(&mut self, path: &Path) {
         self.has_sources = true;
         self.files.push(Growing { path: path.to_owned(), length: 0, done: 0 });
-        self.look_again();
+        self.look_again(true);
     }
 
     /// Takes lines of a key log, such as those of a Decryption Secrets Block.
@@ -111,6 +122,16 @@ impl KeyLog {
     /// Lines that are no secrets and no comments.
     pub fn wrong_lines(&self) -> u64 {
         self.wrong_lines
+    }
+
+    /// Connections whose secrets were forgotten because there were too many.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Notes that secrets may come: in the capture.
+    pub fn expect(&mut self) {
+        self.has_sources = true;
     }
 
     /// Whether there is anything that secrets may come from.
@@ -140,8 +161,17 @@ impl KeyLog {
         self.news
     }
 
-    /// Looks into files that have grown.
-    pub(super) fn look_again(&mut self) {
+    /// Looks into files that have grown; not much too often, unless it must.
+    pub(super) fn look_again(&mut self, must: bool) {
+        if self.files.is_empty() {
+            return;
+        }
+        let recent = self.looks.filter(|(since, _)| since.elapsed() < WHILE);
+        let (since, looks) = recent.unwrap_or_else(|| (Instant::now(), 0));
+        if looks >= MOST_LOOKS && !must {
+            return;
+        }
+        self.looks = Some((since, looks.saturating_add(1)));
         let mut files = std::mem::take(&mut self.files);
         for file in &mut files {
             // A file that is gone or cannot be read may come back.
@@ -213,7 +243,16 @@ impl KeyLog {
         };
         let Ok(random) = Random::try_from(random.as_slice()) else { return false };
         let fits = if label == Label::Master { secret.len() == 48 } else { matches!(secret.len(), 32 | 48) };
-        if fits && (self.secrets.len() < MOST || self.knows(&random)) {
+        if fits {
+            if !self.knows(&random) {
+                if self.order.len() >= MOST
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.secrets.remove(&oldest);
+                    self.forgotten += 1;
+                }
+                self.order.push_back(random);
+            }
             let secrets = self.secrets.entry(random).or_default();
             if let Some(place) = secrets.get_mut(label as usize)
                 && *place != secret

@@ -68,6 +68,8 @@ pub struct Counters {
     pub unauthentic: u64,
     /// Lines of key logs that say nothing.
     pub wrong_lines: u64,
+    /// Connections whose secrets were forgotten because there were too many.
+    pub forgotten: u64,
 }
 
 impl Counters {
@@ -108,6 +110,8 @@ enum Early {
 const LEAST_HELLO: u64 = 43;
 /// So much may be said before it is known what it is.
 const MOST_EARLY: usize = 1 << 12;
+/// What a hole counts for: few may come before it is known.
+const HOLE: usize = MOST_EARLY / 8;
 
 impl<S: StreamSink> Decrypting<S> {
     /// No connections yet.
@@ -131,6 +135,11 @@ impl<S: StreamSink> Decrypting<S> {
         self.keys.add(secrets);
     }
 
+    /// Lets connections wait for secrets: some may come with packets.
+    pub fn expect_keys(&mut self) {
+        self.keys.expect();
+    }
+
     /// Who is told.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
@@ -143,7 +152,8 @@ impl<S: StreamSink> Decrypting<S> {
 
     /// What became of connections in TLS so far.
     pub fn counters(&self) -> Counters {
-        Counters { wrong_lines: self.keys.wrong_lines(), ..self.counters.clone() }
+        let (wrong_lines, forgotten) = (self.keys.wrong_lines(), self.keys.forgotten());
+        Counters { wrong_lines, forgotten, ..self.counters.clone() }
     }
 
     /// What is known of a connection, if it is or may be in TLS, and what is needed to go on with it.
@@ -296,6 +306,10 @@ fn kind(early: &[Early]) -> Kind {
     let mut starts: [Option<Vec<u8>>; 2] = [Some(Vec::new()), Some(Vec::new())];
     let mut weight = 0;
     for item in early {
+        weight += match item {
+            Early::Data(_, _, bytes) => bytes.len() + 64,
+            Early::Gap(..) => HOLE,
+        };
         match item {
             // Too short to have hidden the beginning of a handshake.
             Early::Gap(_, gap) if gap.missing < LEAST_HELLO => {}
@@ -307,7 +321,6 @@ fn kind(early: &[Early]) -> Kind {
                 }
             }
             Early::Data(direction, _, bytes) => {
-                weight += bytes.len() + 64;
                 if let Some(Some(start)) = starts.get_mut(*direction as usize) {
                     let wanted = cipher::HEADER.saturating_sub(start.len());
                     start.extend(bytes.iter().take(wanted));

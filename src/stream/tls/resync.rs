@@ -143,7 +143,8 @@ impl Channel {
             loss.known_bytes += whole as u64;
             loss.next = end;
             loss.failures += u32::from(!is_plain);
-            if unknown == 0 && !is_plain && loss.cause == GapCause::Sealed {
+            let is_foretold = self.side(direction).lacks_handshake_keys();
+            if unknown == 0 && !is_plain && loss.cause == GapCause::Sealed && !is_foretold {
                 self.count_unauthentic(work);
             }
         } else {
@@ -178,7 +179,10 @@ impl Channel {
         let skipped = match left {
             Left::Same(count) | Left::Before(count) => count,
         };
-        side.record = side.record.saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX));
+        // Only in 1.3 without the keys of the handshake: its records are among what was not opened.
+        let is_behind_handshake = is_1_3 && sequence == 0 && matches!(stage, Stage::Application(_));
+        let records = if is_behind_handshake { skipped.max(loss.known) } else { skipped };
+        side.record = side.record.saturating_add(u32::try_from(records).unwrap_or(u32::MAX));
         // The record that was opened is not missing.
         let Some(overhead) = keys.opener.overhead() else {
             if side.said || skipped > 1 {
@@ -192,6 +196,7 @@ impl Channel {
             (Left::Same(_) | Left::Before(0), Stage::Handshake) | (Left::Same(0), _) => return,
             // In 1.2 the first record is the end of the handshake.
             (Left::Same(1), _) if !is_1_3 && sequence == 0 => return,
+            (Left::Same(_), _) if is_behind_handshake => None,
             // Tickets may come before the first data.
             (Left::Same(_), _) if side.padded || !side.said && (is_server || !is_1_3) => None,
             (Left::Same(count), _) => whole.checked_sub(count * (HEADER as u64 + overhead)),
@@ -205,9 +210,9 @@ impl Channel {
 
     /// Tells that nothing more will be told of a stream of which something is missing.
     pub(super) fn give_up<S: StreamSink>(&mut self, work: &mut Work<'_, S>, direction: Direction) {
-        let is_blocked = self.side(direction).blocked;
         let side = self.side(direction);
         side.dead = true;
+        let is_blocked = std::mem::take(&mut side.blocked);
         let Some(loss) = side.loss.take() else {
             if self.opened && is_blocked {
                 self.tell_gap(work, direction, GapCause::Sealed, 1, false);

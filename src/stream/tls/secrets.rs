@@ -5,7 +5,7 @@ use super::cipher::{HEADER, Opened};
 use super::handshake::ServerHello;
 use super::keylog::{KeyLog, Label, Random, Secret};
 use super::keys;
-use super::side::{Keys, Left, Stage};
+use super::side::{Keys, LEAST_WORK, Left, Stage};
 use super::suite::{Protection, Suite, TlsVersion};
 use crate::stream::Direction;
 
@@ -14,6 +14,8 @@ const MOST_TRIED: usize = 4096;
 const MOST_TRIED_NUMBERS: u64 = 32;
 /// Records of a connection with which that is tried.
 const MOST_TRIES: u32 = 32;
+/// What it costs to derive keys, in bytes that are looked at.
+const DERIVING: u64 = 1024;
 
 impl Channel {
     /// Sees to it that a side has keys, if they are known.
@@ -144,7 +146,7 @@ impl Channel {
                 None => log.all_with(first).take(MOST_TRIED).copied().collect(),
             };
             for random in randoms {
-                let trying = 2 * (window + 1) * body.len() as u64;
+                let trying = 2 * (DERIVING + (window + 1) * body.len().max(LEAST_WORK) as u64);
                 self.tried = self.tried.saturating_add(trying);
                 work.effort.spent += trying;
                 if self.tried > work.effort.allowed() {

@@ -32,6 +32,12 @@ impl Keys {
     pub(super) fn new(stage: Stage, secret: Secret, opener: Opener) -> Self {
         Self { stage, secret, opener, sequence: 0, said: None }
     }
+
+    /// Whether they opened nothing yet and come without those of the handshake (1.3): nobody knows how many records are the
+    /// handshake's.
+    fn lack_handshake(&self) -> bool {
+        self.stage == Stage::Application(0) && self.sequence == 0 && !self.secret.is_empty()
+    }
 }
 
 /// What waits until it can be read.
@@ -114,6 +120,11 @@ pub(super) struct Side {
 }
 
 impl Side {
+    /// Whether records that do not open may be of a handshake without keys.
+    pub(super) fn lacks_handshake_keys(&self) -> bool {
+        self.keys.as_ref().is_some_and(Keys::lack_handshake)
+    }
+
     pub(super) fn append(&mut self, origin: Origin, bytes: &[u8]) {
         if self.buffer.is_empty() && self.marks.is_empty() {
             self.start = origin.offset;
@@ -188,8 +199,9 @@ impl Side {
         let orders = if self.expects_next { [true, false] } else { [false, true] };
         for is_next in orders {
             let Some(keys) = (if is_next { &mut self.next } else { &mut self.keys }) else { continue };
-            let first = if is_next { 0 } else { keys.sequence + known };
-            let last = if is_next { known + window } else { first + window };
+            let may_be_first = is_next || keys.lack_handshake();
+            let first = if may_be_first { 0 } else { keys.sequence + known };
+            let last = if may_be_first { known + window } else { first + window };
             let hint = keys.opener.hint(body);
             let by_hint = keys.said.zip(hint).map(|((said, of), says)| of.wrapping_add(says.wrapping_sub(said)));
             let by_hint = by_hint.filter(|hint| (first..=last).contains(hint));
@@ -218,7 +230,7 @@ impl Side {
 }
 
 /// What a try costs beside the bytes.
-const LEAST_WORK: usize = 128;
+pub(super) const LEAST_WORK: usize = 128;
 
 /// Records that were left out before one that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -476,3 +476,108 @@ fn records_behind_a_lost_one_are_found_in_cbc() {
         assert_eq!(told.bytes(Direction::Forward), script.said(Direction::Forward), "{name}");
     }
 }
+
+/// Anyone can send a record in the clear. Nothing follows from a hello behind the one that counts.
+#[test]
+fn a_hello_in_the_clear_later_on_changes_nothing() {
+    for suite in script::suites() {
+        let mut script = Talk::new(suite).script();
+        if !script.is_1_3 {
+            continue;
+        }
+        let server = script.steps.iter().find(|(direction, _)| *direction == Direction::Backward).unwrap();
+        let mut hello = server.1[..5 + usize::from(u16::from_be_bytes([server.1[3], server.1[4]]))].to_vec();
+        // The suite stands behind the headers, the version, the random and the session's id (RFC 8446, section 4.1.3).
+        let at = 5 + 4 + 2 + 32 + 1 + usize::from(hello[43]);
+        assert_eq!(hello[at..at + 2], u16::from(suite.suite()).to_be_bytes());
+        hello[at..at + 2].copy_from_slice(&[0x7a, 0x7a]);
+        let middle = script.steps.len() / 2;
+        script.steps.insert(middle, (Direction::Backward, hello.clone()));
+        script.steps.insert(middle, (Direction::Forward, hello));
+        let (told, counters) = told(&segments(&script, 1460), &script.log);
+        assert_whole(&script, &told, &format!("{suite:?}"));
+        assert_eq!(counters, Counters { opened: 1, ..Counters::default() });
+    }
+}
+
+/// What is said can be read without the secrets of the handshake.
+#[test]
+fn secrets_of_the_handshake_may_be_lacking() {
+    for suite in script::suites() {
+        let script = Talk::new(suite).script();
+        if !script.is_1_3 {
+            continue;
+        }
+        let log: String =
+            script.log.lines().filter(|line| !line.contains("HANDSHAKE")).map(|line| format!("{line}\n")).collect();
+        assert!(log.len() < script.log.len());
+        for most in [7, 1460] {
+            let parts = segments(&script, most);
+            let (found, counters) = told(&parts, &log);
+            assert_whole(&script, &found, &format!("{suite:?} {most}"));
+            assert_eq!(counters, Counters { opened: 1, ..Counters::default() });
+            let (whole, _) = told(&parts, &script.log);
+            assert_eq!(found.records, whole.records, "{suite:?} {most}");
+        }
+        // With the wrong ones it is said that they are.
+        let wrong = log.lines().fold(String::new(), |text, line| {
+            let (start, secret) = line.rsplit_once(' ').unwrap();
+            text + start + " " + &secret.chars().rev().collect::<String>() + "\n"
+        });
+        let (silent, counters) = told(&segments(&script, 1460), &wrong);
+        assert_eq!(silent, Told::default(), "{suite:?}");
+        assert_eq!(counters, Counters { unauthentic: 1, ..Counters::default() }, "{suite:?}");
+    }
+}
+
+#[test]
+fn the_oldest_of_too_many_secrets_are_forgotten() {
+    let mut keys = KeyLog::new();
+    let random = |number: u64| {
+        let mut random = [0; 32];
+        random[..8].copy_from_slice(&number.to_be_bytes());
+        random
+    };
+    let secret = "5a".repeat(48);
+    for number in 0..keylog::MOST as u64 + 3 {
+        keys.add(format!("CLIENT_RANDOM {number:016x}{:048} {secret}", 0).as_bytes());
+    }
+    assert_eq!((keys.forgotten(), keys.wrong_lines()), (3, 0));
+    assert!(!keys.knows(&random(2)) && keys.knows(&random(3)));
+    assert!(keys.knows(&random(keylog::MOST as u64 + 2)));
+}
+
+/// A capture of headers only: nothing is kept of it.
+#[test]
+fn few_holes_are_kept_before_it_is_known_what_a_connection_is() {
+    for missing in [1, 1000] {
+        let mut decrypting = Decrypting::new(Told::default());
+        let connection = connection(true);
+        decrypting.open(&connection);
+        for number in 0..20_u64 {
+            let (packet, time) = (number + 1, Time::default());
+            let offset = number * missing;
+            let gap = Gap { offset, missing, exact: true, cause: GapCause::NotCaptured, packet, time };
+            decrypting.gap(&connection, Direction::Forward, gap);
+        }
+        assert!(decrypting.states.is_empty());
+        assert_eq!(decrypting.sink().streams[0], vec![None; 20 * missing as usize]);
+    }
+}
+
+#[test]
+fn files_are_not_looked_at_for_each_segment() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut keys = KeyLog::new();
+    keys.follow(file.path());
+    let start = std::time::Instant::now();
+    for _ in 0..100 {
+        keys.look_again(false);
+    }
+    std::fs::write(file.path(), format!("CLIENT_RANDOM {} {}\n", "00".repeat(32), "5a".repeat(48))).unwrap();
+    keys.look_again(false);
+    // On a machine that is very slow it may be looked at.
+    assert!(keys.news() == 0 || start.elapsed() >= std::time::Duration::from_millis(100));
+    keys.look_again(true);
+    assert_eq!(keys.news(), 1);
+}
