@@ -159,13 +159,13 @@ fn kafkascope(arguments: &[&str]) -> String {
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/44-librdkafka-admin.pcap");
 
-/// The NDJSON of the capture's last connection, which is the one that does the work, and its client's port.
-fn reference() -> (Vec<String>, u16) {
+/// The NDJSON of the capture's last connection, which is the one that does the work, and what was said in it.
+fn reference() -> (Vec<String>, Vec<Turn>) {
     let lines: Vec<String> = kafkascope(&["export", "-q", CAPTURE]).lines().map(str::to_owned).collect();
     let ends = |line: &str| Json::read(line.as_bytes()).unwrap().at("client").text().unwrap().to_owned();
     let client = ends(lines.last().unwrap());
     let of_last: Vec<String> = lines.into_iter().filter(|line| ends(line) == client).collect();
-    (of_last, client.rsplit_once(':').unwrap().1.parse().unwrap())
+    (of_last, turns(CAPTURE, client.rsplit_once(':').unwrap().1.parse().unwrap()))
 }
 
 #[test]
@@ -173,8 +173,7 @@ fn what_is_replayed_comes_as_json_while_it_happens() {
     if !may_capture() {
         return;
     }
-    let (expected, client) = reference();
-    let turns = turns(CAPTURE, client);
+    let (expected, turns) = reference();
     let folder = tempfile::tempdir().unwrap();
     let recorded = folder.path().join("live.pcapng");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -206,8 +205,7 @@ fn what_is_replayed_comes_as_lines_and_what_is_not_kafka_does_not() {
     if !may_capture() {
         return;
     }
-    let (expected, client) = reference();
-    let turns = turns(CAPTURE, client);
+    let (expected, turns) = reference();
     let folder = tempfile::tempdir().unwrap();
     let recorded = folder.path().join("live.pcapng");
     let [kafka, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());

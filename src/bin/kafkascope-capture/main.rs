@@ -18,7 +18,7 @@ use kafkascope::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
 
 /// Captures packets for `kafkascope live`: from an interface to standard output, as pcapng.
 #[derive(Debug, Parser)]
-#[command(name = "kafkascope-capture", version, about, max_term_width = 120)]
+#[command(name = "kafkascope-capture", version, max_term_width = 120)]
 #[cfg_attr(not(all(feature = "live", libpcap)), allow(dead_code, reason = "without libpcap nothing is captured"))]
 struct Options {
     /// The interface, or `any`
