@@ -16,7 +16,7 @@ use clap::Parser;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use fastrand::Rng;
-use kafkascope::capture::{CaptureReader, Time, segment};
+use kafkascope::capture::{CaptureReader, Names, Time, segment};
 use kafkascope::conversation::{Message, MessageSink, Options, Session, Subject};
 use kafkascope::dissect::{Deaf, Opening, RequestHead, TopicNames, Tree, dissect, fit_request, fit_response};
 use kafkascope::output::ndjson::NdjsonWriter;
@@ -29,6 +29,7 @@ fn main() {
 }
 
 static TOPICS: LazyLock<TopicNames> = LazyLock::new(TopicNames::new);
+static NAMES: LazyLock<Names> = LazyLock::new(Names::default);
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
 /// The larger one of request and response.
@@ -69,6 +70,7 @@ fn message(kind: Kind) -> (Vec<u8>, Message<'static, 'static>) {
         stream_offset: 0,
         request: None,
         topics: &TOPICS,
+        names: &NAMES,
         tls: None,
     };
     (frame, message)

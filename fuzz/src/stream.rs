@@ -52,7 +52,7 @@ pub fn run(data: &[u8]) {
             fin: kind & 0x30 == 0x30,
             rst: kind & 0x30 == 0x10,
             payload: &payload,
-            place: Place { source: 0, offset: u64::from(sequence.wrapping_add(u32::from(syn))) },
+            place: Place::new(0, u64::from(sequence.wrapping_add(u32::from(syn)))),
             cut: if cut < 200 { 0 } else { u32::from(cut) },
         };
         reassembler.push(&segment, &mut rules);

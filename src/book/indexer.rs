@@ -40,6 +40,8 @@ impl<'b, 'p> Indexer<'b, 'p> {
         state.status.opened = true;
         drop(state);
         let mut session = Session::new(book.catalog, options, Writer::new(book));
+        session.use_names(captures.names().clone());
+        book.state_mut().names = captures.names().clone();
         let mut sources = captures.sources();
         for what in ["IP fragments put together", PLAINTEXT] {
             let number = sources.len() as u16;

@@ -15,7 +15,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::capture::{CommentsAt, PacketCounters, Source, Time};
+use crate::capture::{CommentsAt, Names, PacketCounters, Source, Time};
 use crate::conversation::{self, Message};
 use crate::dissect::Reading;
 use crate::dissect::TopicNames;
@@ -60,6 +60,7 @@ struct State<'p> {
     comments: Vec<Comments>,
     topics: Arc<TopicNames>,
     sources: Arc<[Source]>,
+    names: Names,
     status: Status,
 }
 
@@ -226,6 +227,11 @@ impl<'p> Book<'p> {
     /// The names of topics that are known so far.
     pub fn topics(&self) -> Arc<TopicNames> {
         self.state().topics.clone()
+    }
+
+    /// What the captures call hosts and interfaces.
+    pub fn names(&self) -> Names {
+        self.state().names.clone()
     }
 
     /// Reads a message again. It borrows from the room until the next one is read into it.

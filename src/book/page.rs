@@ -10,7 +10,7 @@
 //! | gap | with GAP | bytes that the capture lacks |
 //! | offset in the stream | unless FOLLOWS | |
 //! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, SEALED |
-//! | source | with MOVED | |
+//! | source, interface | with MOVED | |
 //! | place | with ELSEWHERE | difference to what is foretold: as far behind the piece before as packets lie apart |
 //! | TLS record | with SEALED | difference to the one before |
 //! | hole | with GAP | bytes that the capture lacks before the piece |
@@ -19,7 +19,7 @@
 //!
 //! The last seven stand there for each piece; with MORE another one follows.
 
-use crate::capture::{Place, Time};
+use crate::capture::{InterfaceId, Place, Time};
 use crate::conversation::Piece;
 use crate::protocol::Side;
 use crate::stream::ConnectionId;
@@ -88,7 +88,7 @@ impl KindId {
 
 /// A piece: another one follows.
 const MORE: u64 = 1;
-/// It is from another source than the one before.
+/// It is from another source or interface than the one before.
 const MOVED: u64 = 1 << 1;
 /// It is not where it is foretold to be.
 const ELSEWHERE: u64 = 1 << 2;
@@ -103,6 +103,7 @@ struct Foretold {
     packet: u64,
     time: i64,
     source: u16,
+    interface: InterfaceId,
     tls_record: u32,
     lanes: [Lane; 4],
     /// Numbers and ends of streams, each in the place that its number has among so many: a newer one drives an older one
@@ -127,6 +128,7 @@ impl Default for Foretold {
             packet: 0,
             time: 0,
             source: 0,
+            interface: InterfaceId::NONE,
             tls_record: 0,
             lanes: [Lane::default(); 4],
             streams: [(0, 0); 128],
@@ -158,7 +160,7 @@ impl Foretold {
 
     /// Learns from a piece.
     fn learn(&mut self, piece: &Piece, length: u64) {
-        let Place { source, offset } = piece.place;
+        let Place { source, interface, offset } = piece.place;
         let packets = piece.packet.wrapping_sub(self.packet);
         let mut lane = self.lane(source);
         let passed = offset.wrapping_sub(lane.end);
@@ -174,6 +176,7 @@ impl Foretold {
         self.packet = piece.packet;
         self.time = piece.time.nanoseconds();
         self.source = source;
+        self.interface = interface;
         if piece.tls_record > 0 {
             self.tls_record = piece.tls_record;
         }
@@ -211,6 +214,7 @@ impl Draft {
             && packets == 1
             && first.tls_record == 0
             && first.place.source == foretold.source
+            && first.place.interface == foretold.interface
             && first.place.offset == foretold.place(foretold.source, 1);
         let there: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
         let end = record.stream_offset.wrapping_add(there).wrapping_add(record.gap);
@@ -261,14 +265,8 @@ impl Draft {
     }
 }
 
-const NO_PIECE: Piece = Piece {
-    start: 0,
-    end: 0,
-    packet: 0,
-    time: Time::from_nanoseconds(0),
-    place: Place { source: 0, offset: 0 },
-    tls_record: 0,
-};
+const NO_PIECE: Piece =
+    Piece { start: 0, end: 0, packet: 0, time: Time::from_nanoseconds(0), place: Place::new(0, 0), tls_record: 0 };
 
 fn put_piece(
     bytes: &mut Vec<u8>,
@@ -279,17 +277,19 @@ fn put_piece(
     length_before: Option<u64>,
     more: bool,
 ) {
-    let Place { source, offset } = piece.place;
+    let Place { source, interface, offset } = piece.place;
     if !is_plain {
         let packets = piece.packet.wrapping_sub(foretold.packet);
         let place = foretold.place(source, packets);
-        let (moved, elsewhere) = (source != foretold.source, offset != place);
+        let moved = source != foretold.source || interface != foretold.interface;
+        let elsewhere = offset != place;
         let bits = u64::from(more) * MORE + u64::from(moved) * MOVED + u64::from(elsewhere) * ELSEWHERE;
         let is_sealed = piece.tls_record > 0;
         let bits = bits + u64::from(is_sealed) * SEALED;
         put(bytes, folded(packets.cast_signed()) << PIECE_BITS | bits);
         if moved {
             put(bytes, source.into());
+            put(bytes, interface.0.into());
         }
         if elsewhere {
             put_signed(bytes, offset.wrapping_sub(place).cast_signed());
@@ -418,7 +418,11 @@ impl<'b> Page<'b> {
             let number = self.number()?;
             (number, unfolded(number >> PIECE_BITS).cast_unsigned())
         };
-        let source = if bits & MOVED != 0 { self.number()? as u16 } else { self.foretold.source };
+        let (source, interface) = if bits & MOVED != 0 {
+            (self.number()? as u16, InterfaceId(self.number()? as u32))
+        } else {
+            (self.foretold.source, self.foretold.interface)
+        };
         let mut offset = self.foretold.place(source, packets);
         if bits & ELSEWHERE != 0 {
             offset = offset.wrapping_add_signed(self.signed()?);
@@ -444,7 +448,7 @@ impl<'b> Page<'b> {
             end: start.wrapping_add(length),
             packet: self.foretold.packet.wrapping_add(packets),
             time: Time::from_nanoseconds(self.foretold.time.wrapping_add(passed)),
-            place: Place { source, offset },
+            place: Place { source, interface, offset },
             tls_record,
         };
         self.foretold.learn(&piece, length);

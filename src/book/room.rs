@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::page::Record;
 use super::{Kind, State};
-use crate::capture::{CommentsAt, Place, Source};
+use crate::capture::{CommentsAt, Names, Place, Source};
 use crate::conversation::{Exchange, Message, Piece, Subject, pieces_before};
 use crate::dissect::TopicNames;
 use crate::dissect::{Reading, RequestHead};
@@ -24,6 +24,7 @@ pub struct Room {
     request: Vec<u8>,
     scratch: Vec<u8>,
     topics: Arc<TopicNames>,
+    names: Names,
 }
 
 /// Why a message cannot be read again.
@@ -96,6 +97,7 @@ impl<'p> State<'p> {
             None => None,
         };
         room.topics = self.topics.clone();
+        room.names = self.names.clone();
         let kind = *self.kind(&record)?;
         let (ends, tls) = self.connections.ends(record.connection)?;
         let source = room.pieces.first().map(|piece| piece.place.source);
@@ -108,7 +110,7 @@ impl<'p> Found<'p> {
     /// [`conversation`](crate::conversation) says of them; tests hold the two against each other.
     pub(super) fn read<'s>(&self, room: &'s mut Room) -> Result<Message<'s, 'p>, BookError> {
         let Self { record, kind, .. } = self;
-        let Room { pieces, frame, packets, request_pieces, request, scratch, topics } = room;
+        let Room { pieces, frame, packets, request_pieces, request, scratch, topics, names } = room;
         read(&self.sources, of_frame(pieces, record), u64::MAX, frame, scratch)?;
         if !self.has_size(frame) {
             return Err(self.changed(pieces));
@@ -183,6 +185,7 @@ impl<'p> Found<'p> {
             stream_offset: record.stream_offset,
             request: self.request.as_ref().and_then(exchange),
             topics,
+            names,
         })
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::page::{Draft, KindId, LENGTH, Page, Record};
-use crate::capture::{Place, Time};
+use crate::capture::{InterfaceId, Place, Time};
 use crate::conversation::Piece;
 use crate::protocol::Side;
 use crate::stream::ConnectionId;
@@ -55,7 +55,8 @@ proptest! {
             let length = drawn.first().map_or(0, |first| first.3) + if hole == 0 { drawn.iter().skip(1).map(|piece| piece.3).sum() } else { 0 };
             for (index, (packet, source, offset, length, time, tls_record)) in drawn.into_iter().enumerate() {
                 at += if index == 1 { hole } else { 0 };
-                let place = Place { source, offset };
+                let interface = InterfaceId(if tls_record % 5 == 0 { 0 } else { u32::from(source) });
+                let place = Place::new(source, offset).from_interface(interface);
                 let time = Time::from_nanoseconds(time);
                 pieces.push(Piece { start: at, end: at + length, packet, time, place, tls_record });
                 at += length;
@@ -102,7 +103,7 @@ fn a_usual_message_takes_few_bytes() {
     for number in 0..LENGTH {
         let side = if number % 2 == 0 { Side::Request } else { Side::Response };
         let time = Time::from_nanoseconds(1_700_000_000_000_000_000 + number.cast_signed() * 120_000);
-        let at = Place { source: 0, offset: place };
+        let at = Place::new(0, place);
         let record = Record {
             kind: KindId::new(1, side),
             connection: ConnectionId(3),

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::container::{Input as Bytes, unpacked};
 use super::source::{Reread, Source, Spool, Spooled};
-use super::{CaptureError, CaptureReader, Packet, Place, Time};
+use super::{CaptureError, CaptureReader, Names, Packet, Place, Time};
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +24,7 @@ pub struct Captures {
     length: Option<u64>,
     /// Set: files grow until this is true.
     growing: Option<Arc<AtomicBool>>,
+    names: Names,
 }
 
 /// Whether places of packets are to be read again.
@@ -97,7 +98,7 @@ pub struct Damage {
 impl Captures {
     /// No captures, which is to say no packets.
     pub fn new() -> Self {
-        Self { inputs: Vec::new(), packets: 0, length: Some(0), growing: None }
+        Self { inputs: Vec::new(), packets: 0, length: Some(0), growing: None, names: Names::default() }
     }
 
     /// The same for files that are still being written: at the end of one that is added, more is waited for until `stop` is
@@ -197,8 +198,14 @@ impl Captures {
         }
         let reader =
             CaptureReader::new(reader).map_err(|error| OpenError::Capture { name: source.name().to_owned(), error })?;
+        let reader = reader.with_names(self.names.clone());
         self.inputs.push(Input { reader, next: Next::Unknown, source });
         Ok(())
+    }
+
+    /// What the captures call hosts and interfaces, as far as they have been read when it is asked.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Where the bytes of the captures can be read again, in the order in which places count them.

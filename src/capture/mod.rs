@@ -15,6 +15,7 @@ mod fragments;
 mod ip;
 mod layers;
 pub mod live;
+mod names;
 mod packet;
 mod pcap;
 mod pcapng;
@@ -26,6 +27,7 @@ mod window;
 
 pub use captures::{Again, Captures, Damage, OpenError};
 pub use error::CaptureError;
+pub use names::{Interface, InterfaceId, Names};
 pub use packet::{Comments, CommentsAt, LinkType, Packet, Place};
 pub use reader::CaptureReader;
 pub use segment::{NoSegment, PacketCounters, Segment, Segments, segment};

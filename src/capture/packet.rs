@@ -2,27 +2,40 @@
 
 use std::borrow::Cow;
 
-use super::Time;
 use super::bytes::{ByteOrder, padded};
+use super::{InterfaceId, Time};
 
-/// Where a byte can be read again.
+/// Where a byte came from, and can be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// Which input, counted from 0; a single reader knows of no other. Datagrams that are put together can have a source of
     /// their own.
     pub source: u16,
+    /// The interface of the packet that brought it.
+    pub interface: InterfaceId,
     /// How many bytes of the input are before it.
     pub offset: u64,
 }
 
 impl Place {
     /// The place of bytes that lie in no input and are not kept.
-    pub const NOWHERE: Self = Self { source: u16::MAX, offset: 0 };
+    pub const NOWHERE: Self = Self::new(u16::MAX, 0);
+
+    /// The place of a byte of no known interface.
+    pub const fn new(source: u16, offset: u64) -> Self {
+        Self { source, interface: InterfaceId::NONE, offset }
+    }
+
+    /// The same place, brought by an interface.
+    #[must_use]
+    pub const fn from_interface(self, interface: InterfaceId) -> Self {
+        Self { interface, ..self }
+    }
 
     /// The place so many bytes further on.
     #[must_use]
     pub const fn after(self, bytes: u64) -> Self {
-        Self { source: self.source, offset: self.offset.saturating_add(bytes) }
+        Self { offset: self.offset.saturating_add(bytes), ..self }
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::bytes::ByteOrder;
 use super::reader::Located;
 use super::window::Window;
-use super::{CaptureError, LinkType, Time};
+use super::{CaptureError, InterfaceId, LinkType, Time};
 
 /// No packet is longer, whatever a file says; tools keep at most this many bytes where nobody asks for more.
 const USUAL_PACKET_LIMIT: u32 = 262_144;
@@ -152,6 +152,7 @@ impl Pcap {
             data,
             time: Time::from_nanoseconds(time),
             interface: 0,
+            named: InterfaceId::NONE,
             link: self.link,
             original_length: record.original_length,
             order: self.order,

@@ -1,6 +1,7 @@
 //! The pcapng format: blocks with their length before and behind, in sections that each have a byte order.
 
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::ops::Range;
 
 use super::bytes::{ByteOrder, padded};
@@ -8,22 +9,23 @@ use super::packet::Options;
 use super::pcap::{LOOK_AHEAD, NEAR_SECONDS, PACKET_LIMIT};
 use super::reader::Located;
 use super::window::Window;
-use super::{CaptureError, LinkType, Time};
+use super::{CaptureError, InterfaceId, LinkType, Names, Time};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const NAME_RESOLUTION: u32 = 4;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const DECRYPTION_SECRETS: u32 = 10;
-/// All types that are described: these, names, entries of a journal, secrets, custom blocks of two kinds.
+/// All types that are described: these, entries of a journal, secrets, custom blocks of two kinds.
 const KNOWN: [u32; 11] = [
     SECTION_HEADER,
     INTERFACE_DESCRIPTION,
     PACKET,
     SIMPLE_PACKET,
-    4,
+    NAME_RESOLUTION,
     INTERFACE_STATISTICS,
     ENHANCED_PACKET,
     9,
@@ -62,6 +64,8 @@ pub(super) struct PcapNg {
     /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
     /// which number the next description has.
     is_uncertain: bool,
+    /// Where names are kept.
+    names: Option<Names>,
 }
 
 #[derive(Debug)]
@@ -71,6 +75,7 @@ struct Interface {
     clock: Clock,
     /// Packets dropped since the capture began, as its last statistics say.
     drops: u64,
+    named: InterfaceId,
 }
 
 /// How an interface counts time.
@@ -106,7 +111,20 @@ impl PcapNg {
     }
 
     fn new(order: ByteOrder) -> Self {
-        Self { order, interfaces: Vec::new(), interfaces_before: 0, drops_before: 0, times: None, is_uncertain: false }
+        Self {
+            order,
+            interfaces: Vec::new(),
+            interfaces_before: 0,
+            drops_before: 0,
+            times: None,
+            is_uncertain: false,
+            names: None,
+        }
+    }
+
+    /// Has what the file calls hosts and interfaces kept.
+    pub(super) fn use_names(&mut self, names: Names) {
+        self.names = Some(names);
     }
 
     /// How long the block at the start of the bytes is; None when that is not there, or the block holds no packet.
@@ -152,6 +170,11 @@ impl PcapNg {
                 INTERFACE_STATISTICS => {
                     let body = self.whole_body(window, &block, packet)?;
                     self.count_drops(body);
+                    window.consume(block.length as usize);
+                }
+                NAME_RESOLUTION if self.names.as_ref().is_some_and(Names::wants_hosts) => {
+                    let body = self.whole_body(window, &block, packet)?;
+                    self.learn_hosts(body);
                     window.consume(block.length as usize);
                 }
                 _ => {
@@ -318,6 +341,8 @@ impl PcapNg {
     }
 
     fn describe_interface(&mut self, block: &Block, body: &[u8]) -> Result<(), CaptureError> {
+        const NAME: u16 = 2;
+        const DESCRIPTION: u16 = 3;
         const TIME_RESOLUTION: u16 = 9;
         const TIME_OFFSET: u16 = 14;
 
@@ -325,8 +350,11 @@ impl PcapNg {
             return Err(CaptureError::BlockLength { offset: block.offset, block: block.kind, length: block.length });
         }
         let mut clock = Clock { resolution: 6, offset_seconds: 0 };
+        let (mut name, mut description) = (&[][..], &[][..]);
         for (code, value) in (Options { options: body.get(8..).unwrap_or_default(), order: self.order }) {
             match (code, value) {
+                (NAME, value) => name = value,
+                (DESCRIPTION, value) => description = value,
                 (TIME_RESOLUTION, &[resolution]) => clock.resolution = resolution,
                 (TIME_OFFSET, value) => {
                     let seconds = value.as_array().map(|&seconds| self.order.i64(seconds));
@@ -343,8 +371,36 @@ impl PcapNg {
             self.interfaces.clear();
             return Ok(());
         }
-        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0 });
+        let number = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
+        let named = match &self.names {
+            Some(names) => names.add_interface(number, name, description),
+            None => InterfaceId::NONE,
+        };
+        self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0, named });
         Ok(())
+    }
+
+    /// Takes the records of a block: type, length, an address, the names that it has with a zero behind each.
+    fn learn_hosts(&self, body: &[u8]) {
+        const IPV4: u16 = 1;
+        const IPV6: u16 = 2;
+
+        let Some(names) = &self.names else { return };
+        // Records are laid out as options are.
+        for (kind, value) in (Options { options: body, order: self.order }) {
+            let (address, rest): (IpAddr, _) = match kind {
+                IPV4 => match value.split_first_chunk::<4>() {
+                    Some((address, rest)) => ((*address).into(), rest),
+                    None => continue,
+                },
+                IPV6 => match value.split_first_chunk::<16>() {
+                    Some((address, rest)) => ((*address).into(), rest),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            names.add_host(address, rest.split(|byte| *byte == 0).next().unwrap_or_default());
+        }
     }
 
     /// Takes the counts of an interface's statistics; they begin with the capture, so the last ones hold.
@@ -402,6 +458,7 @@ impl PcapNg {
             total: block.length as usize,
             time: ticks.map_or(last_time, |ticks| described.clock.time(ticks)),
             interface: self.interfaces_before.saturating_add(interface),
+            named: described.named,
             link: described.link,
             original_length,
             order: self.order,

@@ -7,7 +7,7 @@ use super::bytes::ByteOrder;
 use super::pcap::Pcap;
 use super::pcapng::PcapNg;
 use super::window::Window;
-use super::{CaptureError, Comments, LinkType, Packet, Place, Time};
+use super::{CaptureError, Comments, InterfaceId, LinkType, Names, Packet, Place, Time};
 
 /// Reads the packets of a pcap, pcapng or snoop file, told apart by its first bytes.
 ///
@@ -54,6 +54,8 @@ pub(super) struct Located {
     pub(super) total: usize,
     pub(super) time: Time,
     pub(super) interface: u32,
+    /// The same interface among those that are called something.
+    pub(super) named: InterfaceId,
     pub(super) link: LinkType,
     pub(super) original_length: u32,
     pub(super) order: ByteOrder,
@@ -77,6 +79,15 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { window, format, packets: 0, done: 0, ahead: None, secrets, stopped: false, damage })
     }
 
+    /// Has what the file calls hosts and interfaces kept.
+    #[must_use]
+    pub fn with_names(mut self, names: Names) -> Self {
+        if let Format::PcapNg(pcapng) = &mut self.format {
+            pcapng.use_names(names);
+        }
+        self
+    }
+
     /// The next packet, or None at the end.
     ///
     /// # Errors
@@ -92,7 +103,7 @@ impl<R: Read> CaptureReader<R> {
         self.packets += 1;
         self.done = located.total;
         let options_at = self.window.offset() + located.options.start as u64;
-        let place = Place { source: 0, offset: self.window.offset() + located.data.start as u64 };
+        let place = Place::new(0, self.window.offset() + located.data.start as u64).from_interface(located.named);
         let bytes = self.window.bytes();
         let data = bytes.get(located.data).unwrap_or_default();
         Ok(Some(Packet {

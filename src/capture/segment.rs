@@ -7,7 +7,7 @@ use etherparse::TcpSlice;
 use super::fragments::Fragments;
 use super::ip::{Ip, Piece};
 use super::layers::{Found, Walk};
-use super::{Packet, Place, Spool, Time};
+use super::{InterfaceId, Packet, Place, Spool, Time};
 
 #[cfg(test)]
 mod tests;
@@ -153,10 +153,11 @@ impl Segments {
     /// # Errors
     /// When there is none, see [`NoSegment`].
     pub fn segment<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Segment<'a>, NoSegment> {
+        let brought = (packet.time, packet.place.interface);
         let (mut walk, mut ip, mut place) = match Walk::packet(packet, self.check_checksums)? {
             Found::Segment(segment) => return Ok(segment),
             Found::Fragment(walk, ip, piece) => {
-                let (ip, place) = self.reassemble(&ip, piece, packet.time)?;
+                let (ip, place) = self.reassemble(&ip, piece, brought)?;
                 (walk.outside(), ip, place)
             }
         };
@@ -165,7 +166,7 @@ impl Segments {
             let datagram = std::mem::take(&mut self.datagram);
             match walk.reassembled(ip, &datagram, place)? {
                 Found::Fragment(inner, inner_ip, piece) => {
-                    (ip, place) = self.reassemble(&inner_ip, piece, packet.time)?;
+                    (ip, place) = self.reassemble(&inner_ip, piece, brought)?;
                     walk = inner.outside();
                 }
                 Found::Segment(_) => {
@@ -181,7 +182,12 @@ impl Segments {
     }
 
     /// Adds a fragment. When that makes a datagram whole, gives its headers and where it is kept.
-    fn reassemble(&mut self, ip: &Ip<'_>, piece: Piece, time: Time) -> Result<(Ip<'static>, Place), NoSegment> {
+    fn reassemble(
+        &mut self,
+        ip: &Ip<'_>,
+        piece: Piece,
+        (time, interface): (Time, InterfaceId),
+    ) -> Result<(Ip<'static>, Place), NoSegment> {
         if !Fragments::are_wanted(ip.protocol) {
             return Err(NoSegment::NotTcp);
         }
@@ -190,10 +196,9 @@ impl Segments {
         self.datagram.extend_from_slice(bytes);
         let place = match &mut self.kept {
             None => Place::NOWHERE,
-            Some((spool, source)) => {
-                spool.append(bytes).map_or(Place::NOWHERE, |offset| Place { source: *source, offset })
-            }
+            Some((spool, source)) => spool.append(bytes).map_or(Place::NOWHERE, |offset| Place::new(*source, offset)),
         };
+        let place = place.from_interface(interface);
         let (source, destination) = (ip.source, ip.destination);
         Ok((Ip { source, destination, protocol, payload: &[], missing: 0, piece: None }, place))
     }

@@ -8,6 +8,7 @@ use super::*;
 
 mod damage;
 mod formats;
+mod names;
 
 /// A pcap file of the given byte order and magic.
 struct PcapFile {

@@ -133,6 +133,9 @@ pub(crate) struct MessageArgs {
     /// The time zone of times of day in trees and on the screen: UTC, local, an offset (+02:00), or a name (Europe/Berlin)
     #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
     pub(crate) time_zone: Zone,
+    /// Show hosts by the names that a pcapng capture has for them; whoever wrote it chose the names
+    #[arg(long)]
+    pub(crate) names: bool,
     /// Leave out TCP segments and IPv4 packets whose checksum is wrong
     #[arg(long)]
     pub(crate) check_checksums: bool,
@@ -143,6 +146,13 @@ pub(crate) struct MessageArgs {
 }
 
 impl MessageArgs {
+    /// Has captures keep the names that are wanted; before they are read.
+    pub(crate) fn name(&self, captures: &Captures) {
+        if self.names {
+            captures.names().want_hosts();
+        }
+    }
+
     /// What is set of how connections are read.
     pub(crate) fn options(&self) -> Options {
         let ports = self.port.iter().map(|port| (Endpoint::from(*port), true));

@@ -120,6 +120,8 @@ pub(super) fn print<'p, P: Printer<'p>>(
     let keys = keys(messages)?;
     let options = messages.options();
     let mut session = Session::new(catalog, options, output);
+    messages.name(&captures);
+    session.use_names(captures.names().clone());
     let has_keys = keys.has_sources();
     session.use_keys(keys);
     if captures.may_have_secrets() {

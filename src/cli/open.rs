@@ -57,6 +57,7 @@ pub(super) fn show<L: FnOnce() + Send>(
         let (book, stop) = (&book, &stop);
         let indexing = scope.spawn(move || match open() {
             Ok((captures, leave)) => {
+                messages.name(&captures);
                 let indexer = Indexer::new(book, captures, messages.options()).with_keys(keys);
                 // Who is gone leaves by ending the process.
                 let _ = opened.send(Ok(leave));

@@ -567,6 +567,7 @@ impl Line {
             request: pending
                 .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),
             topics: &shared.topics,
+            names: &shared.names,
         };
         shared.sink.message(&message);
         message.index

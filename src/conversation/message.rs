@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::Piece;
-use crate::capture::Time;
+use crate::capture::{Names, Time};
 use crate::dissect::{Reading, TopicNames};
 use crate::protocol::{ApiKey, Side};
 use crate::stream::{ConnectionId, Tls};
@@ -47,6 +47,8 @@ pub struct Message<'a, 'p> {
     pub request: Option<Exchange>,
     /// Which topic has which id, as far as is known up to and with this message.
     pub topics: &'a TopicNames,
+    /// What the captures call hosts and interfaces, as far as they have been read.
+    pub names: &'a Names,
 }
 
 /// The pieces that lie before a place in the stream.

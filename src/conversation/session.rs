@@ -1,7 +1,7 @@
 //! Packets in, messages out: the whole way from a capture to a sink.
 
 use super::tracker::{Conversations, Counters, MessageSink, Options};
-use crate::capture::{Packet, PacketCounters, Segments, Spool};
+use crate::capture::{Names, Packet, PacketCounters, Segments, Spool};
 use crate::dissect::TopicNames;
 use crate::protocol::Catalog;
 use crate::stream::{self, Decrypting, KeyLog, Limits, Reassembler, TlsCounters};
@@ -52,6 +52,11 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
     /// Takes lines of a key log that came with no packet.
     pub fn learn(&mut self, secrets: &[u8]) {
         self.conversations.learn(secrets);
+    }
+
+    /// Has messages say what captures call hosts and interfaces.
+    pub fn use_names(&mut self, names: Names) {
+        self.conversations.sink_mut().use_names(names);
     }
 
     /// Takes the next packet.

@@ -14,6 +14,7 @@ use super::pool::Pool;
 use super::talk::Pending;
 use super::topics::Teaching;
 use super::unasked::has_response;
+use crate::capture::Names;
 use crate::dissect::{RequestHead, TopicNames};
 use crate::protocol::{ApiKey, Catalog};
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
@@ -99,6 +100,7 @@ pub(super) struct Shared<'p, S> {
     pub(super) origins: Origins,
     pub(super) spare: Spare,
     pub(super) topics: TopicNames,
+    pub(super) names: Names,
     pub(super) teaching: Teaching,
 }
 
@@ -175,6 +177,7 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
             origins: Origins::default(),
             spare: Spare::default(),
             topics: TopicNames::new(),
+            names: Names::default(),
             teaching: Teaching::default(),
         };
         Self { shared, connections: HashMap::new(), uncounted: 0 }
@@ -183,6 +186,11 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// Who is told.
     pub fn sink(&mut self) -> &mut S {
         &mut self.shared.sink
+    }
+
+    /// Has messages say what captures call hosts and interfaces.
+    pub fn use_names(&mut self, names: Names) {
+        self.shared.names = names;
     }
 
     /// Which topic has which id, as far as is known.

@@ -7,16 +7,16 @@ use foldhash::{HashMap, HashMapExt};
 use itoa::Buffer;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::place::{escaped, host, interfaces};
 use super::summary::{Summarizer, Summary};
 use super::units;
 use super::zone::Zone;
-use crate::capture::Time;
+use crate::capture::{Names, Time};
 use crate::conversation::{Message, Subject};
-use crate::dissect::display_text;
 use crate::protocol::{Catalog, Side};
 use crate::stream::ConnectionId;
 
-/// Appends the line in front of a message's tree: number, time, who to whom, latency, SASL mechanism.
+/// Appends the line in front of a message's tree: number, time, who to whom, over which interfaces, latency, SASL mechanism.
 pub fn heading(out: &mut String, message: &Message<'_, '_>, zone: &Zone) {
     let (from, to) = match message.side() {
         Side::Request => (message.client, message.broker),
@@ -25,7 +25,16 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>, zone: &Zone) {
     // Writing into a string cannot fail.
     let _ = write!(out, "#{} ", message.index);
     zone.write(out, message.time);
-    let _ = write!(out, " {from} -> {to}");
+    for (mark, end) in [(" ", from), (" -> ", to)] {
+        let _ = write!(out, "{mark}{end}");
+        if let Some(name) = host(message.names, end.ip()) {
+            let _ = write!(out, " ({name})");
+        }
+    }
+    let interfaces: Vec<String> = interfaces(message).iter().map(|interface| escaped(&interface.label())).collect();
+    if !interfaces.is_empty() {
+        let _ = write!(out, " on {}", interfaces.join(", "));
+    }
     if let Some(exchange) = message.request {
         let microseconds = exchange.latency / 1000;
         let sign = if microseconds < 0 { "-" } else { "" };
@@ -34,8 +43,7 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>, zone: &Zone) {
     }
     let mechanism = message.reading.known.mechanism;
     if !mechanism.is_empty() {
-        let text = display_text(mechanism.as_bytes());
-        let _ = write!(out, ", SASL {}", text.trim_matches('"'));
+        let _ = write!(out, ", SASL {}", escaped(&mechanism));
     }
     out.push('\n');
 }
@@ -64,8 +72,12 @@ pub struct ListWriter<'p> {
     cells: Cells<'p>,
     /// Client and broker of connections, as they are written.
     endpoints: HashMap<ConnectionId, (String, String)>,
+    /// How many hosts had names when they were.
+    named: usize,
 }
 
+/// Columns of an endpoint on a terminal: an address of IPv6 and a port. Names can be longer.
+const LONGEST_ENDPOINT: usize = 47;
 /// Columns of a comment where nothing else is cut.
 const MAX_COMMENT: usize = 400;
 /// Connections whose endpoints are kept as text.
@@ -134,11 +146,13 @@ impl Columns {
         if self.grow_api {
             self.api = self.api.max(cells.api.len());
         }
+        let longest = if self.grow_api { usize::MAX } else { LONGEST_ENDPOINT };
+        for (column, text) in [(&mut self.client, &cells.client), (&mut self.broker, &cells.broker)] {
+            *column = (*column).max(columns(text).min(longest));
+        }
         let texts = [
             (&mut self.number, &cells.number),
             (&mut self.time, &cells.time),
-            (&mut self.client, &cells.client),
-            (&mut self.broker, &cells.broker),
             (&mut self.version, &cells.version),
             (&mut self.correlation, &cells.correlation),
             (&mut self.size, &cells.size),
@@ -269,6 +283,7 @@ impl<'p> ListWriter<'p> {
             has_header: false,
             cells: Cells::default(),
             endpoints: HashMap::new(),
+            named: 0,
         }
     }
 
@@ -282,12 +297,13 @@ impl<'p> ListWriter<'p> {
         let start = *self.start.get_or_insert(message.time);
         let summary = self.summarizer.summarize(message);
         let is_odd = !summary.notes.is_empty();
-        if self.endpoints.len() >= MAX_ENDPOINTS {
+        let named = message.names.hosts();
+        if self.endpoints.len() >= MAX_ENDPOINTS || named != self.named {
             self.endpoints.clear();
+            self.named = named;
         }
         let endpoints = self.endpoints.entry(message.connection);
-        let (client, broker) =
-            endpoints.or_insert_with(|| (message.client.to_string(), broker(message.client, message.broker)));
+        let (client, broker) = endpoints.or_insert_with(|| (client(message), broker(message)));
         self.cells.fill(self.catalog, message, start, is_odd);
         let cells = &mut self.cells;
         cells.client.clone_from(client);
@@ -320,12 +336,11 @@ impl<'p> ListWriter<'p> {
             self.columns.write_header(&mut line);
         }
         for text in comment.lines().map(str::trim).filter(|text| !text.is_empty()) {
-            let escaped = display_text(text.as_bytes());
-            let inner = escaped.get(1..escaped.len() - 1).unwrap_or_default();
+            let inner = escaped(text);
             line.ink(Some(Ink::Faint));
             line.push("-- ");
             // A comment may have 64 kB.
-            line.cut(inner, self.options.width.map_or(MAX_COMMENT, |width| width.saturating_sub(6)));
+            line.cut(&inner, self.options.width.map_or(MAX_COMMENT, |width| width.saturating_sub(6)));
             line.push(" --");
             line.end();
         }
@@ -478,8 +493,8 @@ impl<'p> Cells<'p> {
     pub(crate) fn of(catalog: &'p Catalog, message: &Message<'_, 'p>) -> Self {
         let mut cells = Self::default();
         cells.fill(catalog, message, message.time, false);
-        cells.client = message.client.to_string();
-        cells.broker = broker(message.client, message.broker);
+        cells.client = client(message);
+        cells.broker = broker(message);
         cells
     }
 
@@ -521,9 +536,19 @@ fn number(out: &mut String, number: i64) {
     out.push_str(Buffer::new().format(number));
 }
 
+fn client(message: &Message<'_, '_>) -> String {
+    endpoint(message.names, message.client)
+}
+
 /// A broker on its client's host is shown by its port alone.
-fn broker(client: SocketAddr, broker: SocketAddr) -> String {
-    if client.ip() == broker.ip() { format!(":{}", broker.port()) } else { broker.to_string() }
+fn broker(message: &Message<'_, '_>) -> String {
+    let (client, broker) = (message.client, message.broker);
+    if client.ip() == broker.ip() { format!(":{}", broker.port()) } else { endpoint(message.names, broker) }
+}
+
+/// An endpoint by its host's name, where it has one.
+fn endpoint(names: &Names, end: SocketAddr) -> String {
+    host(names, end.ip()).map_or_else(|| end.to_string(), |name| format!("{name}:{}", end.port()))
 }
 
 /// Nanoseconds as seconds with six places.

@@ -9,6 +9,7 @@ pub mod ndjson;
 pub mod page;
 pub mod paint;
 pub mod pcapng;
+pub(crate) mod place;
 pub mod schema_text;
 pub mod summary;
 pub mod table;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use itoa::Buffer;
 
 use super::json::{self, JsonScratch, JsonWriter, string};
+use super::place::interfaces;
 use crate::capture::Time;
 use crate::conversation::{Message, Piece, Subject};
 use crate::dissect::{Fault, Opening, Reading, Tally, dissect};
@@ -98,6 +99,13 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     number(out, b"\"connection\":", message.connection.0);
     endpoint(out, b"\"client\":\"", message.client);
     endpoint(out, b"\"broker\":\"", message.broker);
+    for (key, end) in [(&b"\"clientName\":"[..], message.client), (b"\"brokerName\":", message.broker)] {
+        if let Some(name) = message.names.host(end.ip()) {
+            out.extend_from_slice(key);
+            string(out, name.as_bytes());
+            out.push(b',');
+        }
+    }
     out.extend_from_slice(match message.side() {
         Side::Request => b"\"type\":\"request\",\"api\":",
         Side::Response => b"\"type\":\"response\",\"api\":",
@@ -136,6 +144,16 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     }
     json::close_bracket(out, b']');
     out.push(b',');
+    let interfaces = interfaces(message);
+    if !interfaces.is_empty() {
+        out.extend_from_slice(b"\"interfaces\":[");
+        for interface in interfaces {
+            string(out, interface.name().as_bytes());
+            out.push(b',');
+        }
+        json::close_bracket(out, b']');
+        out.push(b',');
+    }
     number(out, b"\"streamOffset\":", message.stream_offset);
     if let Some(exchange) = message.request {
         number(out, b"\"request\":", exchange.request);

@@ -8,6 +8,7 @@ use super::app::{App, View};
 use super::text::Pen;
 use crate::dissect::{Place, Scope, What};
 use crate::output::anatomy;
+use crate::output::place::escaped;
 use crate::output::table::{harmless, wrap};
 use crate::output::tree_text::write_span;
 use crate::protocol::{Catalog, Field, SchemaField};
@@ -117,7 +118,10 @@ fn facts(catalog: &Catalog, view: &View<'_>, index: u32, about: String) -> Vec<(
     if let Some(piece) = view.opened.piece(node.span.start).filter(|_| node.span.buffer == 0) {
         let stream = view.opened.stream_offset + u64::from(node.span.start);
         let file = view.opened.file_offset(node.span.start).unwrap_or_default();
-        facts.push(("where", format!("packet {}, byte {stream} of the stream, {file} of the file", piece.packet)));
+        let interface = view.opened.names.interface(piece.place.interface);
+        let on = interface.map(|interface| format!(" on {}", escaped(&interface.label()))).unwrap_or_default();
+        let place = format!("byte {stream} of the stream, {file} of the file");
+        facts.push(("where", format!("packet {}{on}, {place}", piece.packet)));
     }
     if let Some((field, _)) = field_of(view, index) {
         facts.push(("schema", schema(catalog, field)));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::capture::Names;
 use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
@@ -24,6 +25,8 @@ pub(super) struct Opened<'p> {
     pub(super) stream_offset: u64,
     /// Where in its stream, in which packet and in which file its bytes lie.
     pieces: Vec<Piece>,
+    /// What the captures call interfaces.
+    pub(super) names: Names,
     /// What somebody has noted at its packets.
     pub(super) comments: Vec<String>,
     topics: Arc<TopicNames>,
@@ -82,6 +85,7 @@ impl<'p> Opened<'p> {
             heading: heading.trim_end().to_owned(),
             stream_offset: message.stream_offset,
             pieces: message.pieces.to_vec(),
+            names: message.names.clone(),
             comments: Vec::new(),
             topics,
             catalog: opening.catalog,

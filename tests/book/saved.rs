@@ -43,8 +43,9 @@ fn told(catalog: &Catalog, book: &Book<'_>, numbers: &[u64]) -> Vec<Value> {
             value["request"] = place(request).into();
         }
         value["packets"].take();
-        // What is saved is what was inside of TLS.
+        // What is saved is what was inside of TLS, and of one interface.
         value.as_object_mut().unwrap().remove("_tls");
+        value.as_object_mut().unwrap().remove("interfaces");
         value["streamOffset"].take();
         if value.get("gap").is_some() {
             // What was captured behind the hole is not saved, so more is missing of it, and it ends sooner.

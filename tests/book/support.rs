@@ -130,6 +130,7 @@ fn drive<'p, S: MessageSink<'p>>(session: &mut Session<'p, S>, input: &Input) {
     let mut captures = input.open(Again::No);
     // As a book does it, so that places are the same.
     let sources = captures.sources().len() as u16;
+    session.use_names(captures.names().clone());
     session.keep_datagrams(Spool::new().unwrap(), sources);
     session.keep_plaintext(Spool::new().unwrap(), sources + 1);
     session.use_keys(input.keys());

@@ -21,6 +21,7 @@ mod json;
 #[path = "../common/keys.rs"]
 mod keys;
 mod listed;
+mod names;
 mod oracle;
 mod outside;
 mod places;

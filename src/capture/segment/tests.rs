@@ -37,7 +37,7 @@ fn packet(link: LinkType, data: &[u8], original_length: u32) -> Packet<'_> {
         interface: 0,
         link,
         data,
-        place: Place { source: 3, offset: 1000 },
+        place: Place::new(3, 1000),
         original_length,
         comments: Comments::new(&[], ByteOrder::Little, 0),
     }
@@ -129,7 +129,7 @@ fn all_link_layers_lead_to_the_segment() {
             fin: false,
             rst: false,
             payload: b"kafka",
-            place: Place { source: 3, offset: 1000 + data.len() as u64 - 5 },
+            place: Place::new(3, 1000 + data.len() as u64 - 5),
             cut: 0,
         };
         assert_eq!(segment(&packet(LinkType(link), &data, data.len() as u32)), Ok(expected), "{link}");
@@ -360,7 +360,7 @@ fn a_datagram_has_its_place_in_the_spool() {
         let second = packet(LinkType::RAW, &second, second.len() as u32);
         let segment = segments.segment(&second).unwrap();
         assert_eq!((segment.payload, segment.cut), (&b"kafka on the shore"[..], 0));
-        assert_eq!(segment.place, Place { source: 9, offset: tcp.len() as u64 * (round - 1) + 24 });
+        assert_eq!(segment.place, Place::new(9, tcp.len() as u64 * (round - 1) + 24));
         let mut again = vec![0; segment.payload.len()];
         source.read_at(&mut again, segment.place.offset).unwrap();
         assert_eq!(again, segment.payload);

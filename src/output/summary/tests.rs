@@ -179,6 +179,7 @@ fn summary_of(key: i16, version: i16, side: Side, body: &[u8], gap: u64) -> [Str
         stream_offset: 0,
         request: Some(crate::conversation::Exchange { request: 1, latency: 0 }),
         topics: &crate::dissect::TopicNames::default(),
+        names: &crate::capture::Names::default(),
     };
     let mut summarizer = Summarizer::new(&catalog);
     // Twice: nothing of one message may be left when the next one comes.

@@ -99,7 +99,7 @@ proptest! {
                 fin,
                 rst: false,
                 payload,
-                place: Place { source: 0, offset: file.len() as u64 },
+                place: Place::new(0, file.len() as u64),
                 cut: 0,
             };
             file.extend_from_slice(payload);

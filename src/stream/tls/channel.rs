@@ -6,7 +6,7 @@ use super::keylog::{KeyLog, Random};
 use super::side::{Item, Left, Side, Stage, body_length};
 use super::suite::TlsVersion;
 use super::{Counters, Tls};
-use crate::capture::{Place, Spool, Time};
+use crate::capture::{Place, Spool};
 use crate::stream::{Connection, Direction, Gap, GapCause, Origin, StreamSink};
 
 pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -439,12 +439,13 @@ impl Channel {
                     None => Place::NOWHERE,
                     Some((spool, source)) => {
                         let offset = spool.append(plain);
-                        offset.map_or(Place::NOWHERE, |offset| Place { source: *source, offset })
+                        offset.map_or(Place::NOWHERE, |offset| Place::new(*source, offset))
                     }
                 };
                 let side = self.side(direction);
                 side.said = true;
-                let (packet, time): (u64, Time) = side.brought(end);
+                let (packet, time, interface) = side.brought(end);
+                let place = place.from_interface(interface);
                 let origin = Origin { packet, time, offset: side.offset, place, record };
                 side.offset += plain.len() as u64;
                 work.sink.data(&self.connection, direction, plain, origin);

@@ -243,7 +243,7 @@ impl Channel {
     ) {
         self.open(work);
         let side = self.side(direction);
-        let (packet, time) = side.brought(side.start);
+        let (packet, time, _) = side.brought(side.start);
         let gap = Gap { offset: side.offset, missing, exact, cause, packet, time };
         side.offset += missing;
         work.sink.gap(&self.connection, direction, gap);

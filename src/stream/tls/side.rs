@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::cipher::{HEADER, Opened, Opener};
 use super::handshake::Messages;
 use super::keylog::Secret;
-use crate::capture::Time;
+use crate::capture::{InterfaceId, Time};
 use crate::stream::{Gap, GapCause, Origin};
 
 /// Which of the secrets protects records. TLS 1.2 has but one.
@@ -74,6 +74,9 @@ pub(super) struct Loss {
     pub(super) cause: GapCause,
 }
 
+/// A packet, its time, and its interface.
+pub(super) type Brought = (u64, Time, InterfaceId);
+
 /// Records of one direction.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Default)]
@@ -91,7 +94,7 @@ pub(super) struct Side {
     /// Their place in the stream.
     pub(super) start: u64,
     /// Where what each packet brought ends.
-    pub(super) marks: VecDeque<(u64, u64, Time)>,
+    pub(super) marks: VecDeque<(u64, Brought)>,
     pub(super) messages: Messages,
     /// Whether a `ChangeCipherSpec` was sent (1.2).
     pub(super) sealed: bool,
@@ -130,13 +133,14 @@ impl Side {
             self.start = origin.offset;
         }
         self.buffer.extend_from_slice(bytes);
-        self.marks.push_back((origin.offset + bytes.len() as u64, origin.packet, origin.time));
+        let Origin { packet, time, place, .. } = origin;
+        self.marks.push_back((origin.offset + bytes.len() as u64, (packet, time, place.interface)));
     }
 
-    /// The packet that brought the byte before a place in the stream, and its time.
-    pub(super) fn brought(&self, end: u64) -> (u64, Time) {
+    /// The packet that brought the byte before a place in the stream.
+    pub(super) fn brought(&self, end: u64) -> Brought {
         let mark = self.marks.iter().find(|(mark, ..)| *mark >= end).or(self.marks.back());
-        mark.map_or((0, Time::default()), |&(_, packet, time)| (packet, time))
+        mark.map(|(_, brought)| *brought).unwrap_or_default()
     }
 
     /// Forgets bytes that are done with.
@@ -181,7 +185,7 @@ impl Side {
         self.loss = Some(loss);
         self.buffer.clear();
         self.marks.clear();
-        self.marks.push_back((end, gap.packet, gap.time));
+        self.marks.push_back((end, (gap.packet, gap.time, InterfaceId::NONE)));
         self.start = end;
         self.messages.clear();
     }
