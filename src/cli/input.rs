@@ -297,6 +297,14 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64,
             counters.unmatched,
             counted(counters.unmatched, "response without its request", "responses without their request"),
         ),
+        (
+            counters.early,
+            counted(
+                counters.early,
+                "response earlier than its request (by the clock of the capture)",
+                "responses earlier than their requests (by the clock of the capture)",
+            ),
+        ),
         (counters.absurd_sizes, counted(counters.absurd_sizes, "absurd frame size", "absurd frame sizes")),
         (
             counters.crowded,

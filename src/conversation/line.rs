@@ -547,6 +547,9 @@ impl Line {
         if is_told_what && frame.gap == 0 {
             shared.teaching.learn(&mut shared.topics, shared.catalog, &told.fit.reading, frame.bytes);
         }
+        let request =
+            pending.map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) });
+        shared.counters.early += u64::from(request.is_some_and(|request| request.latency < 0));
         let message = Message {
             index: shared.counters.messages,
             time: frame.time,
@@ -564,8 +567,7 @@ impl Line {
             pieces: &shared.origins.pieces,
             tls: self.connection.tls,
             stream_offset: frame.stream_offset,
-            request: pending
-                .map(|pending| Exchange { request: pending.index, latency: frame.time.since(pending.time) }),
+            request,
             topics: &shared.topics,
             names: &shared.names,
         };

@@ -76,6 +76,8 @@ pub struct Counters {
     pub crowded: u64,
     /// Responses whose request was not seen.
     pub unmatched: u64,
+    /// Responses with an earlier time than their requests.
+    pub early: u64,
 }
 
 /// Takes streams and tells messages.

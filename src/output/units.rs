@@ -91,7 +91,6 @@ pub(super) fn time(out: &mut String, milliseconds: i64) {
 
 /// Nanoseconds as a latency in one unit with one place: `0.7 ms`, `12.3 s`, `4.1 min`.
 pub(super) fn latency(out: &mut String, nanoseconds: i64) {
-    out.push_str(if nanoseconds < 0 { "-" } else { "" });
     let tenths = |unit: u64| (nanoseconds.unsigned_abs() + unit / 20) / (unit / 10);
     let milliseconds = tenths(1_000_000);
     let seconds = tenths(1_000_000_000);
@@ -101,6 +100,7 @@ pub(super) fn latency(out: &mut String, nanoseconds: i64) {
         () if seconds < 6000 => (seconds, " s"),
         () => (minutes, " min"),
     };
+    out.push_str(if nanoseconds < 0 && number > 0 { "-" } else { "" });
     out.push_str(itoa::Buffer::new().format(number / 10));
     out.push('.');
     out.push_str(itoa::Buffer::new().format(number % 10));

@@ -11,6 +11,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod clocks;
 mod compare;
 mod damaged;
 #[path = "../common/disguise.rs"]

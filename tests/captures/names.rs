@@ -14,7 +14,7 @@ const BROKER: [u8; 4] = [10, 0, 0, 9];
 fn packets() -> Vec<([u8; 8], Vec<u8>)> {
     let capture = own("captures/44-kafkajs-gzip.pcap");
     let mut packets = ip_packets(&read(&capture));
-    let broker_port = |message: &Json| port(message.at("broker")) as u16;
+    let broker_port = |message: &Json| u16::try_from(port(message.at("broker"))).unwrap();
     let ports: Vec<u16> = export(&capture).iter().map(broker_port).collect();
     for (_, ip) in &mut packets {
         for (address, at) in [(12..16, 20), (16..20, 22)] {

@@ -7,11 +7,11 @@ use crate::request_log::base;
 use crate::support::{Entry, export, own, port, report, shared};
 
 /// Where a message stands: the client's port, its side, its place in the stream, how many stood there before it.
-type Place = (i64, String, i64, usize);
+pub(crate) type Place = (i64, String, i64, usize);
 
 /// All messages by their places, without what may differ: times, numbers, packets. Instead of the number of its request,
 /// a response has its place.
-fn by_place(messages: &[Json]) -> BTreeMap<Place, Json> {
+pub(crate) fn by_place(messages: &[Json]) -> BTreeMap<Place, Json> {
     let mut all: BTreeMap<Place, Json> = BTreeMap::new();
     let mut places = BTreeMap::new();
     let place = |message: &Json, times| {
@@ -36,7 +36,12 @@ fn by_place(messages: &[Json]) -> BTreeMap<Place, Json> {
     all
 }
 
-fn compare(name: &str, variant: &BTreeMap<Place, Json>, base: &BTreeMap<Place, Json>, problems: &mut Vec<String>) {
+pub(crate) fn compare(
+    name: &str,
+    variant: &BTreeMap<Place, Json>,
+    base: &BTreeMap<Place, Json>,
+    problems: &mut Vec<String>,
+) {
     assert!(!base.is_empty(), "{name}");
     for place in base.keys().chain(variant.keys()) {
         match (variant.get(place), base.get(place)) {

@@ -118,6 +118,25 @@ pub(crate) fn pcapng(packets: &[Timed], block: Block, sections: usize, between: 
     file
 }
 
+/// A pcapng file of raw IP whose clock counts nanoseconds from so many seconds after 1970.
+pub(crate) fn pcapng_of_nanoseconds<'i>(start: i64, packets: impl IntoIterator<Item = (u64, &'i [u8])>) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut put = |kind: u32, body: &[u8]| {
+        let padding = vec![0; body.len().next_multiple_of(4) - body.len()];
+        let length = ((12 + body.len() + padding.len()) as u32).to_le_bytes();
+        file.extend([&kind.to_le_bytes()[..], &length, body, &padding, &length].concat());
+    };
+    put(0x0a0d_0d0a, &[&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    let clock = [&[9, 0, 1, 0, 9, 0, 0, 0, 14, 0, 8, 0][..], &start.to_le_bytes(), &[0; 4]].concat();
+    put(1, &[&[101, 0, 0, 0, 0, 0, 0, 0][..], &clock].concat());
+    for (ticks, ip) in packets {
+        let length = (ip.len() as u32).to_le_bytes();
+        let [high, low] = [(ticks >> 32) as u32, ticks as u32].map(u32::to_le_bytes);
+        put(6, &[&[0; 4][..], &high, &low, &length, &length, ip].concat());
+    }
+    file
+}
+
 fn ether_type(ip: &[u8]) -> [u8; 2] {
     if ip[0] >> 4 == 4 { [0x08, 0x00] } else { [0x86, 0xdd] }
 }

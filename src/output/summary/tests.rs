@@ -368,6 +368,9 @@ fn units_are_readable() {
     assert_eq!(latency(749_000), "0.7 ms");
     assert_eq!(latency(999_960_000), "1.0 s");
     assert_eq!(latency(-1_500_000), "-1.5 ms");
+    assert_eq!(latency(-49_999), "0.0 ms");
+    assert_eq!(latency(-10_800_000_000_000), "-180.0 min");
+    assert_eq!(latency(i64::MIN), "-153722867.3 min");
     assert_eq!(latency(3_600_000_000_000), "60.0 min");
     let mut time = String::new();
     units::time(&mut time, 1_700_000_000_123);
