@@ -190,6 +190,16 @@ fn two_taps_with_clocks_of_their_own_are_one_capture() {
                 let messages: Vec<_> = messages.iter().map(without_topic_names).collect();
                 by_place(&messages)
             });
+            if by < -3 * SECOND {
+                // Nobody waits so long for a request: what is told of a response without it is marked, or its header alone.
+                assert!(found.keys().eq(expected.keys()), "{what}");
+                let is_marked =
+                    |message: &Json| *message.at("guessed") != Json::Null || *message.at("body") == Json::Null;
+                let differs = found.iter().filter(|(place, message)| expected[place] != **message);
+                let unmarked: Vec<_> = differs.filter(|(_, message)| !is_marked(message)).collect();
+                assert!(unmarked.is_empty(), "{what}: {unmarked:?}");
+                continue;
+            }
             compare(what, &found, &expected, &mut problems);
             report(&problems);
             // As many packets as there are, in order of time; those of the same time in the order of the files.
