@@ -140,6 +140,16 @@ pub enum CaptureError {
         /// The number that the packet would have had.
         packet: u64,
     },
+    /// A packet is none of TCP when it is read as its interface says, and may be from a section whose beginning was skipped.
+    #[error(
+        "damaged before byte {offset}: packet {packet} is not what its interface should have, which may be another"
+    )]
+    PacketLink {
+        /// Where the block begins.
+        offset: u64,
+        /// The number that the packet would have had.
+        packet: u64,
+    },
     /// Damage behind which reading goes on, where it can.
     #[error("{damage}; {bytes} bytes skipped")]
     Skipped {

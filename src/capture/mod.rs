@@ -9,6 +9,7 @@
 
 mod bytes;
 mod captures;
+mod chains;
 mod container;
 mod error;
 mod fragments;

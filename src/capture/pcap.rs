@@ -5,13 +5,16 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
+use arrayvec::ArrayVec;
+
 use super::bytes::ByteOrder;
+use super::chains::Chains;
 use super::reader::Located;
 use super::window::Window;
 use super::{CaptureError, InterfaceId, LinkType, Time};
 
 /// No packet is longer, whatever a file says; tools keep at most this many bytes where nobody asks for more.
-const USUAL_PACKET_LIMIT: u32 = 262_144;
+pub(super) const USUAL_PACKET_LIMIT: u32 = 262_144;
 /// As much as a snap length may raise the limit to.
 pub(super) const PACKET_LIMIT: u32 = 64 * 1024 * 1024;
 /// Behind damage, nothing longer than such a packet, its options and the header of the next one is looked for.
@@ -21,7 +24,7 @@ const SNOOP_HEADER: usize = 16;
 /// Two packets that follow each other are seldom further apart.
 pub(super) const NEAR_SECONDS: u32 = 30 * 86_400;
 /// Captures are not from before, unless their clock was never set.
-const YEAR_2000: u32 = 946_684_800;
+pub(super) const YEAR_2000: u32 = 946_684_800;
 /// RFC 1761 pads a record to four bytes; a few more are no reason not to read it.
 const LONGEST_PADDING: u32 = 64;
 
@@ -35,6 +38,10 @@ pub(super) struct Pcap {
     packet_limit: u32,
     /// The seconds of the first and of the last packet.
     seconds: Option<[u32; 2]>,
+    /// Those of the last few packets.
+    recent: ArrayVec<u32, 4>,
+    /// What has been seen that few files have.
+    habits: Habits,
     /// Packets dropped so far, of a format that says it.
     drops: u64,
 }
@@ -48,6 +55,18 @@ enum Layout {
     Modified,
     /// Original length, captured length, length of the record, packets dropped so far, time.
     Snoop,
+}
+
+/// What the records of a file have that few files have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Habits {
+    /// Fractions of a second that are more than a second.
+    has_any_fraction: bool,
+    /// Original lengths below what was kept, and packets without a byte.
+    has_any_length: bool,
+    /// Lengths to which packets were cut; more of them than fit: they may be any.
+    cuts: ArrayVec<u32, 4>,
+    has_any_cut: bool,
 }
 
 /// The header of a record.
@@ -85,12 +104,22 @@ impl Pcap {
         if header.len() < needed {
             return Err(CaptureError::FileHeaderCut { length: header.len() as u64, needed: needed as u64 });
         }
-        let (link, packet_limit) = match layout {
-            Layout::Snoop => (snoop_link(order, header)?, USUAL_PACKET_LIMIT),
+        let (link, snap_length) = match layout {
+            Layout::Snoop => (snoop_link(order, header)?, 0),
             Layout::Pcap | Layout::Modified => pcap_link(order, header)?,
         };
         window.consume(needed);
-        Ok(Some(Self { layout, order, units_per_second, link, packet_limit, seconds: None, drops: 0 }))
+        Ok(Some(Self {
+            layout,
+            order,
+            units_per_second,
+            link,
+            packet_limit: snap_length.clamp(USUAL_PACKET_LIMIT, PACKET_LIMIT),
+            seconds: None,
+            recent: ArrayVec::new(),
+            habits: Habits { cuts: [snap_length].into_iter().collect(), ..Habits::default() },
+            drops: 0,
+        }))
     }
 
     /// How many bytes must be there so that the record at the start of them can be read; None when that cannot be told.
@@ -141,8 +170,7 @@ impl Pcap {
         if self.is_odd(&record) && !self.is_followed(&record, window).map_err(io)? {
             return Err(CaptureError::Record { offset, packet });
         }
-        let [first, _] = self.seconds.unwrap_or([record.seconds; 2]);
-        self.seconds = Some([first, record.seconds]);
+        self.learn(&record);
         self.drops = record.drops.into();
         let nanoseconds_per_unit = Time::SECOND / i64::from(self.units_per_second);
         let time = i64::from(record.seconds) * Time::SECOND + i64::from(record.fraction) * nanoseconds_per_unit;
@@ -159,25 +187,56 @@ impl Pcap {
         }))
     }
 
-    /// Goes on from the record at the start of the window, which is damaged, to the next that can be believed: it and the
-    /// one behind it have all that a record has, or it is the last one. False when there is none.
+    /// Goes on from the record at the start of the window, which is damaged, to the next that can be believed. False when
+    /// there is none.
     ///
-    /// A packet may carry a capture, as a download of one does, and its records have all that a record has as well. So
-    /// where times are known, only records near them are believed; the rest of a file whose clock jumps behind damage is
-    /// skipped, and said to be.
+    /// A packet may carry a capture, as a download of one does, and its records have all that a record has as well. Three
+    /// things tell them from those that are looked for. Where but one number of the damaged record is wrong, the others say where
+    /// the next one begins. What is carried was captured before, so it has an earlier time. And it ends with
+    /// the packet, so records that follow each other for longer than packets are lie in none.
     pub(super) fn find_next<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
-        window.consume(1);
-        window.find(LOOK_AHEAD, |bytes| {
-            let Some(record) = self.record(bytes) else { return false };
-            let is_in_time = match self.seconds {
-                Some(_) => self.is_in_time(record.seconds),
-                None => record.seconds >= YEAR_2000,
+        let mut is_first = true;
+        window.find_with(LOOK_AHEAD, |bytes, end, is_end| {
+            let record_at = |at: usize| bytes.get(at..).and_then(|bytes| self.record(bytes));
+            let longest = LOOK_AHEAD - self.header_length();
+            let length_at = |at: usize| {
+                let record = record_at(at).filter(|record| self.is_plain(record) && record.total <= longest)?;
+                Some(record.total)
             };
-            if !is_in_time || !self.is_usual(&record) || record.total > LOOK_AHEAD - self.header_length() {
-                return false;
+            let is_next = |at: usize, next: usize| match (record_at(at), record_at(next)) {
+                (Some(record), Some(next)) => is_near(record.seconds, next.seconds),
+                _ => false,
+            };
+            let chains = Chains::find(bytes.len(), length_at, is_next);
+            let is_believed = |at: &usize| {
+                let is_alone = chains.records(*at) < 2 && !(is_end && chains.ends_with_bytes(*at));
+                record_at(*at).filter(|_| !is_alone && chains.records(*at) > 0).is_some_and(|record| {
+                    let is_long = chains.span(*at) >= USUAL_PACKET_LIMIT as usize;
+                    self.is_later(record.seconds) || (is_long && record.seconds >= YEAR_2000)
+                })
+            };
+            let told = std::mem::take(&mut is_first).then(|| self.next_as_told(bytes));
+            if let Some(next) = told.iter().flatten().copied().find(|next| *next < end && is_believed(next)) {
+                return Some(next);
             }
-            let is_next = |next: Record| self.is_usual(&next) && is_near(record.seconds, next.seconds);
-            bytes.get(record.total..).is_some_and(|next| next.is_empty() || self.record(next).is_some_and(is_next))
+            (usize::from(told.is_some())..end).find(is_believed)
+        })
+    }
+
+    /// Where the record behind a damaged one may begin, as its two lengths have it, if all else but one of its numbers is as
+    /// it should be.
+    fn next_as_told(&self, bytes: &[u8]) -> [usize; 2] {
+        let Some(record) = self.record(bytes) else { return [usize::MAX; 2] };
+        let is_time_right = self.is_later(record.seconds) && record.fraction < self.units_per_second;
+        if !is_time_right && record.length != record.original_length {
+            return [usize::MAX; 2];
+        }
+        // Inside of the record that the longer one tells there would be others, if both lead to one.
+        let (shorter, longer) = (record.length.min(record.original_length), record.length.max(record.original_length));
+        [shorter, longer].map(|length| {
+            let length = length as usize;
+            let padded = if self.layout == Layout::Snoop { length.next_multiple_of(4) } else { length };
+            self.header_length().saturating_add(padded)
         })
     }
 
@@ -209,53 +268,85 @@ impl Pcap {
         record.length <= self.packet_limit && is_padded && !is_zero
     }
 
-    /// Whether a record is like nearly all others.
+    /// Whether a record is like nearly all others, or has but what others have had before it.
     fn is_usual(&self, record: &Record) -> bool {
-        self.is_possible(record)
-            && record.fraction < self.units_per_second
-            && (1..=record.original_length).contains(&record.length)
-            && record.original_length <= PACKET_LIMIT
+        self.habits.is_usual(record, self.units_per_second) && self.is_possible(record)
+    }
+
+    /// Whether a record is usual, and nothing was cut off but what is cut off others.
+    fn is_plain(&self, record: &Record) -> bool {
+        self.is_usual(record) && self.habits.has_cut(record)
+    }
+
+    /// Takes note of a record that is believed.
+    fn learn(&mut self, record: &Record) {
+        let [first, _] = self.seconds.unwrap_or([record.seconds; 2]);
+        self.seconds = Some([first, record.seconds]);
+        if self.recent.is_full() {
+            self.recent.remove(0);
+        }
+        self.recent.push(record.seconds);
+        self.habits.learn(record, self.units_per_second);
     }
 
     /// Whether a record is believed only for what follows it. Nothing but the length says where the next record begins, so
     /// behind a wrong one anything may be taken for a record.
     fn is_odd(&self, record: &Record) -> bool {
-        !self.is_usual(record) || (self.seconds.is_some() && !self.is_in_time(record.seconds))
+        !self.is_plain(record) || (self.seconds.is_some() && !self.is_in_time(record.seconds))
     }
 
-    /// Whether an odd record has the end of the file behind it, or what may be another. A clock may jump, also back to where
-    /// clocks begin; but the bytes of protocols are full of small numbers, so then it takes more records.
+    /// Whether an odd record has the end of the file behind it, or what may be others. A clock may jump, also back to where
+    /// clocks begin; but the bytes of protocols are full of small numbers, so then it takes more records, and so it does
+    /// where the record is unusual otherwise: then those behind it must be as it is.
     fn is_followed<R: Read>(&self, first: &Record, window: &mut Window<R>) -> io::Result<bool> {
         const WITNESSES: usize = 8;
-        let is_long_ago = self.seconds.is_some() && !self.is_in_time(first.seconds) && first.seconds < YEAR_2000;
-        if is_long_ago && !self.is_usual(first) {
+        const FEWEST_WITNESSES: usize = 2;
+        let is_jump = self.seconds.is_some() && !self.is_in_time(first.seconds);
+        let is_long_ago = is_jump && first.seconds < YEAR_2000;
+        let is_usual = self.is_usual(first);
+        if is_jump && !self.is_plain(first) {
             return Ok(false);
         }
+        if first.length > first.original_length && first.original_length > 0 {
+            let other = first.total - (first.length - first.original_length) as usize;
+            let bytes = window.fill(other.saturating_add(self.header_length()))?;
+            let next = bytes.get(other..).and_then(|bytes| self.record(bytes));
+            if next.is_some_and(|next| self.is_plain(&next) && self.is_later(next.seconds)) {
+                return Ok(false);
+            }
+        }
+        let mut habits = self.habits.clone();
+        habits.learn(first, self.units_per_second);
         let (mut record, mut end) = (*first, first.total);
-        for number in 0..if is_long_ago { WITNESSES } else { 1 } {
+        for number in 0..if is_long_ago || !is_usual { WITNESSES } else { 1 } {
             if number > 0 && end > LOOK_AHEAD {
                 break;
             }
             let bytes = window.fill(end.saturating_add(self.header_length()))?;
             let Some(behind) = bytes.get(end..) else { return Ok(false) };
             if behind.is_empty() {
-                break;
+                return Ok(!is_long_ago || number >= FEWEST_WITNESSES);
             }
             let Some(next) = self.record(behind) else { return Ok(false) };
-            let is_near = is_near(record.seconds, next.seconds);
-            let is_witness = if is_long_ago {
-                is_near && self.is_usual(&next)
-            } else {
-                let is_after_jump = next.seconds >= YEAR_2000 && self.is_usual(&next);
-                let is_in_time = is_near || self.is_in_time(next.seconds) || is_after_jump;
-                is_in_time && self.is_possible(&next) && next.length.max(next.original_length) > 0
-            };
-            if !is_witness {
+            let is_after_jump = !is_long_ago && next.seconds >= YEAR_2000 && is_usual;
+            let is_back = !is_long_ago && self.is_in_time(next.seconds);
+            let is_in_time = is_near(record.seconds, next.seconds) || is_back || is_after_jump;
+            let is_plain = habits.is_usual(&next, self.units_per_second) && (!is_jump || habits.has_cut(&next));
+            if !is_in_time || !self.is_possible(&next) || !is_plain {
                 return Ok(false);
             }
             (record, end) = (next, end.saturating_add(next.total));
         }
         Ok(true)
+    }
+
+    /// Whether a time is not before those of the last packets, and near them; where there were none, whether it can be.
+    fn is_later(&self, seconds: u32) -> bool {
+        match self.recent.iter().min() {
+            // Packets of several queues are not in order.
+            Some(recent) => self.is_in_time(seconds) && seconds.saturating_add(1) >= *recent,
+            None => seconds >= YEAR_2000,
+        }
     }
 
     /// Whether a time is near that of the first or the last packet.
@@ -264,7 +355,29 @@ impl Pcap {
     }
 }
 
-/// The link layer of a pcap file, and the greatest length of its packets.
+impl Habits {
+    /// Whether a record has nothing that is not a habit.
+    fn is_usual(&self, record: &Record, units_per_second: u32) -> bool {
+        let is_length = (1..=record.original_length).contains(&record.length) && record.original_length <= PACKET_LIMIT;
+        (record.fraction < units_per_second || self.has_any_fraction) && (is_length || self.has_any_length)
+    }
+
+    /// Whether nothing was cut off a record but what is cut off others.
+    fn has_cut(&self, record: &Record) -> bool {
+        record.length >= record.original_length || self.has_any_cut || self.cuts.contains(&record.length)
+    }
+
+    /// Takes what a record has for a habit.
+    fn learn(&mut self, record: &Record, units_per_second: u32) {
+        self.has_any_fraction |= record.fraction >= units_per_second;
+        self.has_any_length |= !(1..=record.original_length).contains(&record.length);
+        if record.length < record.original_length && !self.cuts.contains(&record.length) {
+            self.has_any_cut |= self.cuts.try_push(record.length).is_err();
+        }
+    }
+}
+
+/// The link layer of a pcap file, and the length to which its packets were cut.
 fn pcap_link(order: ByteOrder, header: &[u8]) -> Result<(LinkType, u32), CaptureError> {
     let [_magic, version, _zone, _accuracy, snap_length, network] = order.words(header).unwrap_or_default();
     let (major, minor) = match order {
@@ -276,7 +389,7 @@ fn pcap_link(order: ByteOrder, header: &[u8]) -> Result<(LinkType, u32), Capture
         return Err(CaptureError::Version { format: "pcap", offset: 0, major, minor });
     }
     // The upper bits say how long the frame check sequence is: IP's own length leaves it out anyway.
-    Ok((LinkType(network as u16), snap_length.clamp(USUAL_PACKET_LIMIT, PACKET_LIMIT)))
+    Ok((LinkType(network as u16), snap_length))
 }
 
 /// The link layer of a snoop file.

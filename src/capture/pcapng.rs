@@ -4,12 +4,15 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::ops::Range;
 
+use arrayvec::ArrayVec;
+
 use super::bytes::{ByteOrder, padded};
+use super::chains::Chains;
 use super::packet::Options;
-use super::pcap::{LOOK_AHEAD, NEAR_SECONDS, PACKET_LIMIT};
+use super::pcap::{LOOK_AHEAD, NEAR_SECONDS, PACKET_LIMIT, USUAL_PACKET_LIMIT, YEAR_2000};
 use super::reader::Located;
 use super::window::Window;
-use super::{CaptureError, InterfaceId, LinkType, Names, Time};
+use super::{CaptureError, Comments, InterfaceId, LinkType, Names, NoSegment, Packet, Place, Time, segment};
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -46,6 +49,8 @@ const BLOCK_LIMIT: u32 = PACKET_LIMIT + 1024 * 1024;
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 /// Bytes of key logs before one packet.
 const SECRETS_LIMIT: usize = 16 << 20;
+/// No packet that carries blocks is longer.
+const LONGEST_PACKET: usize = USUAL_PACKET_LIMIT as usize;
 /// More than any capture has, so that interfaces cannot fill the memory.
 const INTERFACE_LIMIT: usize = 65_536;
 
@@ -61,6 +66,10 @@ pub(super) struct PcapNg {
     drops_before: u64,
     /// The times of the first and of the last packet.
     times: Option<[Time; 2]>,
+    /// Those of the last few packets.
+    recent: ArrayVec<Time, 4>,
+    /// Whether the last packet was in a block without a time.
+    is_simple: bool,
     /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
     /// which number the next description has.
     is_uncertain: bool,
@@ -117,6 +126,8 @@ impl PcapNg {
             interfaces_before: 0,
             drops_before: 0,
             times: None,
+            recent: ArrayVec::new(),
+            is_simple: false,
             is_uncertain: false,
             names: None,
         }
@@ -145,12 +156,16 @@ impl PcapNg {
                 ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
                     let body = self.whole_body(window, &block, packet)?;
                     let located = self.packet(&block, body, packet)?;
-                    // Its interface may be that of a section whose beginning was skipped, with a clock of its own.
-                    if self.is_uncertain && !self.is_in_time(located.time) {
-                        return Err(CaptureError::PacketTime { offset: block.offset, packet });
+                    // Its interface may be that of a section whose beginning was skipped, with another clock or link layer.
+                    if self.is_uncertain {
+                        if !self.is_in_time(located.time) {
+                            return Err(CaptureError::PacketTime { offset: block.offset, packet });
+                        }
+                        if !is_of_link(&located, window.bytes()) {
+                            return Err(CaptureError::PacketLink { offset: block.offset, packet });
+                        }
                     }
-                    let [first, _] = self.times.unwrap_or([located.time; 2]);
-                    self.times = Some([first, located.time]);
+                    self.learn(located.time, block.kind == SIMPLE_PACKET);
                     return Ok(Some(located));
                 }
                 INTERFACE_DESCRIPTION => {
@@ -191,14 +206,18 @@ impl PcapNg {
     pub(super) fn find_next<R: Read>(&mut self, window: &mut Window<R>, error: &CaptureError) -> io::Result<bool> {
         let [kind, length] = self.order.words(window.bytes()).unwrap_or_default();
         let is_framed = match error {
-            CaptureError::Interface { .. } | CaptureError::PacketLength { .. } | CaptureError::PacketTime { .. } => {
-                true
-            }
+            CaptureError::Interface { .. }
+            | CaptureError::PacketLength { .. }
+            | CaptureError::PacketTime { .. }
+            | CaptureError::PacketLink { .. } => true,
             // One of the two lengths is right, and most likely the first one if it leads to another block or to the end.
-            CaptureError::BlockTrailer { .. } => {
+            CaptureError::BlockTrailer { trailer, .. } => {
                 let bytes = window.fill(length as usize + LOOK_AHEAD)?;
                 let behind = bytes.get(length as usize..).unwrap_or_default();
-                behind.is_empty() || self.is_block(behind)
+                // What stands in the place of the other one may be that of another block.
+                let other = (length as usize).checked_sub(*trailer as usize).and_then(|at| bytes.get(at..));
+                let is_of_another = other.and_then(|bytes| whole_block(self.order, bytes)).is_some();
+                !is_of_another && (behind.is_empty() || self.is_block(behind, &|| self.goes_on(behind)))
             }
             _ => false,
         };
@@ -208,23 +227,62 @@ impl PcapNg {
             return Ok(true);
         }
         window.consume(1);
-        window.find(LOOK_AHEAD, |bytes| self.is_block(bytes))
+        window.find_with(LOOK_AHEAD, |bytes, end, is_end| {
+            let length_at = |at: usize| {
+                let (block, _) = whole_block(self.order, bytes.get(at..)?)?;
+                KNOWN.contains(&block.kind).then_some(block.length as usize)
+            };
+            let chains = Chains::find(bytes.len(), length_at, |_, _| true);
+            let goes_on = |at| chains.span(at) >= LONGEST_PACKET || (is_end && chains.ends_with_bytes(at));
+            (0..end).find(|&at| bytes.get(at..).is_some_and(|bytes| self.is_block(bytes, &|| goes_on(at))))
+        })
     }
 
     /// Whether the bytes begin with a block of a known type that has the same possible length on both ends; of a packet,
-    /// its interface and length must be possible as well. A packet may carry a capture, as a download of one does: so its
-    /// time, or that of the first packet behind a block that is none, must be near the times that are known.
-    fn is_block(&self, bytes: &[u8]) -> bool {
+    /// its interface and length must be possible as well. A packet may carry a capture, as a download of one does: that was
+    /// captured before and ends with the packet. So a block's time, or that of the first packet behind a block that has none,
+    /// must not be before those that are known, or blocks follow each other for longer than packets are.
+    fn is_block(&self, bytes: &[u8], goes_on: &dyn Fn() -> bool) -> bool {
         let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
         let order = if is_section { section_order(bytes) } else { Some(self.order) };
         let Some(order) = order else { return false };
         let Some((block, body)) = whole_block(order, bytes) else { return false };
         match block.kind {
-            ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
-                self.packet(&block, body, 0).is_ok_and(|located| self.is_in_time(located.time))
-            }
+            SIMPLE_PACKET => self.is_simple && self.packet(&block, body, 0).is_ok() && goes_on(),
+            ENHANCED_PACKET | PACKET => self
+                .packet(&block, body, 0)
+                .is_ok_and(|located| self.is_later(located.time) || (self.is_possible(located.time) && goes_on())),
+            INTERFACE_DESCRIPTION if !is_description(order, body) => false,
             kind => KNOWN.contains(&kind) && self.leads_on(order, bytes),
         }
+    }
+
+    /// Whether blocks follow each other from the start of the bytes on for longer than a packet can be, or to the end.
+    fn goes_on(&self, bytes: &[u8]) -> bool {
+        let mut at = 0;
+        while at < LONGEST_PACKET {
+            let rest = bytes.get(at..).unwrap_or_default();
+            if rest.is_empty() {
+                return true;
+            }
+            let Some((block, _)) = whole_block(self.order, rest).filter(|(block, _)| KNOWN.contains(&block.kind))
+            else {
+                return false;
+            };
+            at += block.length as usize;
+        }
+        true
+    }
+
+    /// Takes note of a packet that is believed.
+    fn learn(&mut self, time: Time, is_simple: bool) {
+        let [first, _] = self.times.unwrap_or([time; 2]);
+        self.times = Some([first, time]);
+        self.is_simple = is_simple;
+        if self.recent.is_full() {
+            self.recent.remove(0);
+        }
+        self.recent.push(time);
     }
 
     /// Whether the first packet behind the block that the bytes begin with is near the times that are known. A section must
@@ -248,9 +306,10 @@ impl PcapNg {
             }
             let Some((block, body)) = whole_block(order, rest) else { break };
             match (block.kind, &mut section) {
+                (SIMPLE_PACKET, None) if !self.is_simple => return false,
                 (ENHANCED_PACKET | PACKET | SIMPLE_PACKET, section) => {
                     let located = section.as_ref().unwrap_or(self).packet(&block, body, 0);
-                    return located.map_or(!is_section, |located| self.is_in_time(located.time));
+                    return located.map_or(!is_section, |located| self.is_later(located.time));
                 }
                 (INTERFACE_DESCRIPTION, Some(section)) => {
                     // A packet of one that cannot be described is none.
@@ -268,6 +327,18 @@ impl PcapNg {
         let near = u64::from(NEAR_SECONDS) * Time::SECOND.unsigned_abs();
         let is_near = |known: &Time| known.nanoseconds().abs_diff(time.nanoseconds()) <= near;
         self.times.is_none_or(|known| known.iter().any(is_near))
+    }
+
+    /// Whether a time is near those that are known, and not before those of the last packets, but for packets of several
+    /// queues, which are not in order.
+    fn is_later(&self, time: Time) -> bool {
+        let recent = self.recent.iter().min();
+        self.is_in_time(time) && recent.is_none_or(|recent| time.after(Time::SECOND) >= *recent)
+    }
+
+    /// Whether a time is one at which there were captures.
+    fn is_possible(&self, time: Time) -> bool {
+        self.times.is_some() && time.nanoseconds() >= i64::from(YEAR_2000) * Time::SECOND
     }
 
     /// Packets that were dropped while they were captured: the last count of each interface.
@@ -475,6 +546,37 @@ fn whole_block(order: ByteOrder, bytes: &[u8]) -> Option<(Block, &[u8])> {
     }
     let (body, trailer) = bytes.get(..length as usize)?.split_last_chunk::<BLOCK_TRAILER>()?;
     (order.u32(*trailer) == length).then_some((block, body.get(BLOCK_HEADER..)?))
+}
+
+/// Whether the body of an interface's description has all that one has: two zeros behind the link type, and options up to the
+/// end. Where nothing is damaged nobody asks.
+fn is_description(order: ByteOrder, body: &[u8]) -> bool {
+    let (Some([_, _, 0, 0]), Some(options)) = (body.first_chunk(), body.get(8..)) else { return false };
+    let mut options = Options { options, order };
+    while options.next().is_some() {}
+    options.options.is_empty()
+}
+
+/// Whether a packet is one of TCP when it is read with the link layer of its interface.
+fn is_of_link(located: &Located, bytes: &[u8]) -> bool {
+    let data = bytes.get(located.data.clone()).unwrap_or_default();
+    let not_kept = located.original_length.saturating_sub(data.len() as u32);
+    let packet = Packet {
+        number: 0,
+        time: located.time,
+        interface: located.interface,
+        link: located.link,
+        data,
+        place: Place::NOWHERE,
+        original_length: located.original_length.max(data.len() as u32),
+        comments: Comments::new(&[], located.order, 0),
+        secrets: &[],
+    };
+    match segment(&packet) {
+        // IP says how much there was.
+        Ok(segment) => segment.cut <= not_kept,
+        Err(error) => error == NoSegment::Fragment,
+    }
 }
 
 /// The byte order of the section whose header begins with the bytes.

@@ -191,12 +191,15 @@ fn pcap_is_read_in_both_byte_orders_and_both_precisions() {
         [(false, 0xa1b2_c3d4, 1000), (true, 0xa1b2_c3d4, 1000), (false, 0xa1b2_3c4d, 1), (true, 0xa1b2_3c4d, 1)]
     {
         let mut file = PcapFile::new(big, magic, 0, 1);
-        file.record(10, 7, b"abc", 60).record(4_000_000_000, 999, b"", 0).record(11, 0, b"defg", 2);
+        file.record(10, 7, b"abc", 60).record(4_000_000_000, 999, b"h", 1).record(11, 0, b"i", 1);
+        file.record(11, 0, b"defg", 2).record(12, 0, b"", 0);
         let expected = [
             (1, 10_000_000_000 + 7 * unit, 0, 1, b"abc".to_vec(), 60, vec![]),
-            (2, 4_000_000_000_000_000_000 + 999 * unit, 0, 1, vec![], 0, vec![]),
+            (2, 4_000_000_000_000_000_000 + 999 * unit, 0, 1, b"h".to_vec(), 1, vec![]),
             // An original length below what was kept is not believed.
-            (3, 11_000_000_000, 0, 1, b"defg".to_vec(), 4, vec![]),
+            (3, 11_000_000_000, 0, 1, b"i".to_vec(), 1, vec![]),
+            (4, 11_000_000_000, 0, 1, b"defg".to_vec(), 4, vec![]),
+            (5, 12_000_000_000, 0, 1, vec![], 0, vec![]),
         ];
         let (packets, error) = read_all(&file.bytes[..]);
         assert_eq!(packets, expected);

@@ -8,19 +8,28 @@ struct File {
     around: (usize, usize),
 }
 
+/// Ethernet, IPv4 and TCP around bytes.
+fn frame(payload: &[u8]) -> Vec<u8> {
+    let length = (40 + payload.len() as u16).to_be_bytes();
+    let ip = [0x45, 0, length[0], length[1], 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    let tcp = [0xc3, 0x50, 0x23, 0x84, 0, 0, 0, 9, 0, 0, 0, 5, 0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0];
+    [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0][..], &ip, &tcp, payload].concat()
+}
+
 /// Files of each format with the same packets, of random bytes, zeros, text, and small numbers.
 fn files() -> Vec<(&'static str, File)> {
     let mut random = fastrand::Rng::with_seed(11);
     let packets: Vec<(u32, u32, Vec<u8>)> = (0..40_u32)
         .map(|number| {
-            let length = random.usize(40..260) / 4 * 4;
+            // With the headers, a multiple of four.
+            let length = random.usize(40..260) / 4 * 4 + 2;
             let data: Vec<u8> = match number % 4 {
                 0 => (0..length).map(|_| random.u8(..)).collect(),
                 1 => vec![0; length],
                 2 => b"all work and no play ".iter().copied().cycle().take(length).collect(),
                 _ => (0..length).map(|at| u8::from(at % 4 == 3)).collect(),
             };
-            (1_700_000_000 + number / 3, number * 1000, data)
+            (1_700_000_000 + number / 3, number * 1000, frame(&data))
         })
         .collect();
     let mut files = Vec::new();
@@ -94,14 +103,21 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
+/// The same cases always: some bytes of the thousand million that can be inserted are a record. By hand, others and more:
+/// `KAFKASCOPE_DAMAGE=SEED:CASES`.
+fn cases() -> ProptestConfig {
+    let by_hand = std::env::var("KAFKASCOPE_DAMAGE").ok();
+    let (seed, cases) = by_hand.as_deref().and_then(|text| text.split_once(':')).unwrap_or(("2026", "3000"));
+    ProptestConfig {
+        cases: cases.parse().unwrap(),
         failure_persistence: None,
-        // The same cases always: some bytes of the thousand million that can be inserted are a record.
-        rng_seed: proptest::test_runner::RngSeed::Fixed(2026),
+        rng_seed: proptest::test_runner::RngSeed::Fixed(seed.parse().unwrap()),
         ..ProptestConfig::default()
-    })]
+    }
+}
+
+proptest! {
+    #![proptest_config(cases())]
     #[test]
     fn what_is_told_of_a_damaged_file_is_in_it(
         which in 0..6_usize,
@@ -274,55 +290,110 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     let _ = read_on(&file.bytes[..]);
 }
 
-/// A download of a pcap file of 2015 in a capture of 2023: its records have all that records have.
+/// Captures are carried by packets: of long ago, of an hour ago, and of the same second.
 #[test]
 fn records_of_a_capture_within_a_packet_are_no_packets() {
-    let mut inner = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
-    for number in 0..12 {
-        inner.record(1_430_000_000 + number, 0, &[0x11; 80], 80);
+    for before in [300_000_000, 3600, 0] {
+        let mut inner = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+        for number in 0..12 {
+            inner.record(1_700_000_001 - before + number / 12, 0, &[0x11; 80], 80);
+        }
+        // Which number of the record is wrong: its fraction, either length; or all of them.
+        for wrong in 1..5 {
+            let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
+            for second in 0..5 {
+                file.record(1_700_000_000, second, b"first", 5);
+            }
+            let outer = file.bytes.len();
+            let carried = [&inner.bytes[24..], &[0x33; 7]].concat();
+            file.record(1_700_000_001, 0, &carried, carried.len() as u32);
+            let behind = file.bytes.len();
+            file.record(1_700_000_002, 0, b"third", 5).record(1_700_000_003, 0, b"fourth", 6);
+            if wrong < 4 {
+                file.bytes[outer + wrong * 4 + 3] ^= 0xf0;
+            } else if before == 0 {
+                // Nothing tells these from what is looked for.
+                continue;
+            } else {
+                file.bytes[outer..outer + 16].fill(0xff);
+            }
+            let (packets, errors) = read_on(&file.bytes[..]);
+            let texts: Vec<&[u8]> = packets.iter().skip(4).map(|packet| &packet.4[..]).collect();
+            if wrong == 1 || wrong == 3 {
+                // There are files like that, so the packet is told as the file has it.
+                assert_eq!(texts, [&b"first"[..], &carried, b"third", b"fourth"], "{before} s, {wrong}: {errors:?}");
+                continue;
+            }
+            assert_eq!(texts, [&b"first"[..], b"third", b"fourth"], "{before} s, {wrong}: {errors:?}");
+            let [error] = &errors[..] else { panic!("{errors:?}") };
+            assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
+        }
     }
-    let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
-    file.record(1_700_000_000, 0, b"first", 60);
-    let outer = file.bytes.len();
-    file.record(1_700_000_001, 0, &inner.bytes[24..], 2000);
-    let behind = file.bytes.len();
-    file.record(1_700_000_002, 0, b"third", 60).record(1_700_000_003, 0, b"fourth", 60);
-    file.bytes[outer + 11] = 0xff;
-    let (packets, errors) = read_on(&file.bytes[..]);
-    let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
-    assert_eq!(texts, [&b"first"[..], b"third", b"fourth"]);
-    let [error] = &errors[..] else { panic!("{errors:?}") };
-    assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
     // Nothing says which times to expect when the first record is damaged: those of this century are believed.
     let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
-    file.record(1_700_000_000, 0, b"first", 60).record(1_700_000_001, 0, b"second", 60);
+    file.record(1_700_000_000, 0, b"first", 5).record(1_700_000_001, 0, b"second", 6);
     file.bytes[24 + 11] = 0xff;
     assert_eq!(read_on(&file.bytes[..]).0.len(), 1);
+}
+
+/// Behind damage a clock that was set back is followed when its packets are more than a packet can carry.
+#[test]
+fn more_records_than_a_packet_can_carry_are_packets_whatever_their_times() {
+    let build = |count: u32, is_ng: bool| {
+        let (mut file, mut ng) = (PcapFile::new(false, 0xa1b2_c3d4, 262_144, 1), PcapNgFile::new());
+        ng.section(false).interface(1, 0, &[(9, &[0])]);
+        for _ in 0..5 {
+            file.record(1_700_000_000, 0, &frame(&[0; 1000]), 1054);
+            ng.enhanced(0, 1_700_000_000, &frame(&[0; 1000]), &[]);
+        }
+        file.bytes.extend([0xff; 52]);
+        ng.bytes.extend([0xff; 52]);
+        for _ in 0..count {
+            file.record(1_650_000_000, 0, &frame(&[0; 1000]), 1054);
+            ng.enhanced(0, 1_650_000_000, &frame(&[0; 1000]), &[]);
+        }
+        // And then there is damage again.
+        let mut bytes = if is_ng { ng.bytes } else { file.bytes };
+        bytes.extend([0xff; 50]);
+        read_on(&bytes[..]).0.len()
+    };
+    assert_eq!((build(300, false), build(100, false)), (305, 5));
+    // In pcapng, the section may be another then, and with it the clock.
+    assert_eq!((build(300, true), build(100, true)), (5, 5));
 }
 
 #[test]
 fn blocks_of_a_capture_within_a_packet_are_no_packets() {
     let seconds = |seconds: u64| seconds * 1_000_000;
-    let mut inner = PcapNgFile::new();
-    inner.section(false).interface(113, 0, &[]);
-    for number in 0..12 {
-        inner.enhanced(0, seconds(1_430_000_000 + number), b"old", &[]);
-    }
-    // The nested file as a whole, and its parts alone.
-    for from in [0, 28, 48] {
-        let mut file = PcapNgFile::new();
-        file.section(false).interface(1, 0, &[]).enhanced(0, seconds(1_700_000_000), b"first", &[]);
-        let outer = file.bytes.len();
-        file.enhanced(0, seconds(1_700_000_001), &inner.bytes[from..], &[]);
-        let behind = file.bytes.len();
-        file.enhanced(0, seconds(1_700_000_002), b"third", &[]);
-        file.bytes[outer + 4] ^= 1;
-        let (packets, errors) = read_on(&file.bytes[..]);
-        let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
-        assert_eq!(texts, [&b"first"[..], b"third"], "from {from}: {errors:?}");
-        assert!(packets.iter().all(|packet| packet.3 == 1));
-        let [error] = &errors[..] else { panic!("{errors:?}") };
-        assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
+    for (before, is_simple) in [(300_000_000, false), (3600, false), (0, true)] {
+        let mut inner = PcapNgFile::new();
+        inner.section(false).interface(113, 0, &[]);
+        for number in 0..12 {
+            if is_simple {
+                inner.block(3, &[&(frame(b"old").len() as u32).to_le_bytes()[..], &frame(b"old")].concat());
+            } else {
+                inner.enhanced(0, seconds(1_700_000_001 - before + number / 12), &frame(b"old"), &[]);
+            }
+        }
+        // The nested file as a whole, and its parts alone.
+        for from in [0, 28, 48] {
+            let mut file = PcapNgFile::new();
+            file.section(false).interface(1, 0, &[]);
+            for _ in 0..5 {
+                file.enhanced(0, seconds(1_700_000_000), &frame(b"first"), &[]);
+            }
+            let outer = file.bytes.len();
+            file.enhanced(0, seconds(1_700_000_001), &inner.bytes[from..], &[]);
+            let behind = file.bytes.len();
+            file.enhanced(0, seconds(1_700_000_002), &frame(b"third"), &[]);
+            file.bytes[outer + 4] ^= 1;
+            let (packets, errors) = read_on(&file.bytes[..]);
+            let texts: Vec<&[u8]> = packets.iter().skip(4).map(|packet| &packet.4[54..]).collect();
+            assert_eq!(texts, [&b"first"[..], b"third"], "{before} s, from {from}: {errors:?}");
+            assert!(packets.iter().all(|packet| packet.3 == 1));
+            let [error] = &errors[..] else { panic!("{errors:?}") };
+            assert!(error.to_string().ends_with(&format!("; {} bytes skipped", behind - outer)), "{error}");
+        }
     }
     // A section of the same days that begins behind damage is one.
     let mut file = PcapNgFile::new();
@@ -332,6 +403,62 @@ fn blocks_of_a_capture_within_a_packet_are_no_packets() {
     let (packets, errors) = read_on(&file.bytes[..]);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert_eq!((packets.len(), packets[1].1, packets[1].3), (2, 1_700_000_001_000_000_007, 101));
+}
+
+/// Files of Simple Packet Blocks have no times: blocks are believed that go on to the end.
+#[test]
+fn simple_packets_behind_damage_are_found_in_files_of_them() {
+    let simple = |file: &mut PcapNgFile, text: &[u8]| {
+        file.block(3, &[&(text.len() as u32).to_le_bytes()[..], text].concat());
+    };
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(101, 0, &[]);
+    let packet = &frame(b"payload!")[14..];
+    for _ in 0..3 {
+        simple(&mut file, packet);
+    }
+    let damaged = file.bytes.len();
+    for _ in 0..4 {
+        simple(&mut file, packet);
+    }
+    let rest = (file.bytes.len() - damaged) / 4 * 3;
+    file.bytes[damaged + 4] ^= 1;
+    let (packets, errors) = read_on(&file.bytes[..]);
+    assert_eq!((packets.len(), errors.len()), (6, 1), "{errors:?}");
+    // Where more damage is soon behind, nothing speaks for them.
+    file.bytes.extend([0xff; 20]);
+    let (packets, errors) = read_on(&file.bytes[..]);
+    assert_eq!(packets.len(), 3);
+    let [error] = &errors[..] else { panic!("{errors:?}") };
+    assert!(error.to_string().ends_with(&format!("; {} bytes skipped", rest + rest / 3 + 20)), "{error}");
+}
+
+/// The head of a section and the description of its interface are lost, and its clock is that of the section before; but its
+/// link layer is another.
+#[test]
+fn packets_are_not_read_with_the_link_layer_of_another_section() {
+    let ethernet = frame(b"payload!");
+    let raw = &ethernet[14..];
+    let cooked = [&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0][..], raw].concat();
+    let seconds = 1_700_000_000_000_000;
+    let links: [(u16, &[u8]); 3] = [(1, &ethernet), (101, raw), (113, &cooked)];
+    for (link, data) in links {
+        for (other_link, other) in links {
+            for lost in [vec![0; 48], vec![0xff; 8]] {
+                let mut file = PcapNgFile::new();
+                file.section(false).interface(link, 0, &[]).enhanced(0, seconds, data, &[]);
+                file.bytes.extend(&lost);
+                for number in 0..3 {
+                    file.enhanced(0, seconds + number, other, &[]);
+                }
+                file.section(true).interface(other_link, 0, &[]).enhanced(0, seconds + 9, other, &[]);
+                let (packets, errors) = read_on(&file.bytes[..]);
+                let told: Vec<u16> = packets.iter().map(|packet| packet.3).collect();
+                let expected = if link == other_link { vec![link; 5] } else { vec![link, other_link] };
+                assert_eq!(told, expected, "{link}, {other_link}: {errors:?}");
+            }
+        }
+    }
 }
 
 /// The head of a section and its description are zeros: its packets would have the clock of the section before.
@@ -344,7 +471,7 @@ fn packets_of_a_section_whose_head_is_lost_are_left_out() {
         if is_framed {
             // What is known of, and has no time that could tell: it is found first.
             file.block(4, &[0; 4]);
-            file.enhanced(0, 1_700_000_000_500_000, b"near", &[]);
+            file.enhanced(0, 1_700_000_000_500_000, &frame(b"near"), &[]);
         }
         for number in 0..3 {
             file.enhanced(0, 1_700_000_001_000_000_000 + number, b"lost", &[]);
@@ -353,7 +480,8 @@ fn packets_of_a_section_whose_head_is_lost_are_left_out() {
         file.section(false).interface(113, 0, &[(9, &[9])]).enhanced(0, 1_700_000_009_000_000_000, b"two", &[]);
         let (packets, errors) = read_on(&file.bytes[..]);
         let texts: Vec<&[u8]> = packets.iter().map(|packet| &packet.4[..]).collect();
-        let expected: &[&[u8]] = if is_framed { &[b"one", b"near", b"two"] } else { &[b"one", b"two"] };
+        let near = frame(b"near");
+        let expected: &[&[u8]] = if is_framed { &[b"one", &near, b"two"] } else { &[b"one", b"two"] };
         assert_eq!(texts, expected, "{errors:?}");
         let last = packets.last().unwrap();
         assert_eq!((last.1, last.3), (1_700_000_009_000_000_000, 113));
@@ -365,7 +493,7 @@ fn packets_of_a_section_whose_head_is_lost_are_left_out() {
                 error => panic!("{error}"),
             })
             .sum();
-        let told = if is_framed { 16 + 36 } else { 0 };
+        let told = if is_framed { 16 + 32 + near.len().next_multiple_of(4) } else { 0 };
         let first = 28 + 20 + 36;
         assert_eq!(skipped, (head - first - told) as u64, "{errors:?}");
     }
