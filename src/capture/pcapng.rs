@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use arrayvec::ArrayVec;
 
@@ -216,7 +216,9 @@ impl PcapNg {
                 let behind = bytes.get(length as usize..).unwrap_or_default();
                 // What stands in the place of the other one may be that of another block.
                 let other = (length as usize).checked_sub(*trailer as usize).and_then(|at| bytes.get(at..));
-                let is_of_another = other.and_then(|bytes| whole_block(self.order, bytes)).is_some();
+                let is_of_another = other
+                    .and_then(|bytes| whole_block(self.order, bytes))
+                    .is_some_and(|(block, _)| block.length == *trailer);
                 !is_of_another && (behind.is_empty() || self.is_block(behind, &|| self.goes_on(behind)))
             }
             _ => false,
@@ -252,7 +254,13 @@ impl PcapNg {
             ENHANCED_PACKET | PACKET => self
                 .packet(&block, body, 0)
                 .is_ok_and(|located| self.is_later(located.time) || (self.is_possible(located.time) && goes_on())),
-            INTERFACE_DESCRIPTION if !is_description(order, body) => false,
+            // What is taken for one makes all packets behind it uncertain.
+            INTERFACE_DESCRIPTION
+                if !is_description(order, body)
+                    || !bytes.get(block.length as usize..).is_some_and(|behind| is_end_or_known(order, behind)) =>
+            {
+                false
+            }
             kind => KNOWN.contains(&kind) && self.leads_on(order, bytes),
         }
     }
@@ -551,10 +559,18 @@ fn whole_block(order: ByteOrder, bytes: &[u8]) -> Option<(Block, &[u8])> {
 /// Whether the body of an interface's description has all that one has: two zeros behind the link type, and options up to the
 /// end. Where nothing is damaged nobody asks.
 fn is_description(order: ByteOrder, body: &[u8]) -> bool {
+    // Those that the draft knows; custom ones; those for local use.
+    const KNOWN_OPTION: [RangeInclusive<u16>; 3] = [1..=18, 2988..=2989, 19_372..=19_373];
+
     let (Some([_, _, 0, 0]), Some(options)) = (body.first_chunk(), body.get(8..)) else { return false };
     let mut options = Options { options, order };
-    while options.next().is_some() {}
-    options.options.is_empty()
+    let is_known = |code: u16| code >= 0x8000 || KNOWN_OPTION.iter().any(|known| known.contains(&code));
+    options.all(|(code, _)| is_known(code)) && options.options.is_empty()
+}
+
+/// Whether there is nothing, or a block of a known type.
+fn is_end_or_known(order: ByteOrder, bytes: &[u8]) -> bool {
+    bytes.is_empty() || whole_block(order, bytes).is_some_and(|(block, _)| KNOWN.contains(&block.kind))
 }
 
 /// Whether a packet is one of TCP when it is read with the link layer of its interface.

@@ -26,6 +26,7 @@ mod names;
 mod oracle;
 mod outside;
 mod places;
+mod readers;
 mod real;
 mod request_log;
 mod simulation;
