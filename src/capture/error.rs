@@ -14,6 +14,9 @@ pub enum CaptureError {
     /// A capture in a format that is not read.
     #[error("not a pcap or pcapng file but {0}; run: editcap -F pcapng IN OUT")]
     OtherFormat(&'static str),
+    /// An event trace of Windows.
+    #[error("not a pcap or pcapng file but an event trace of Windows (etl); run: etl2pcapng IN OUT")]
+    EventTrace,
     /// A snoop file with a link layer that is not known.
     #[error("snoop data link type {0} is not supported")]
     SnoopLink(u32),
@@ -181,6 +184,7 @@ impl CaptureError {
             Self::Empty
             | Self::NotACapture(_)
             | Self::OtherFormat(_)
+            | Self::EventTrace
             | Self::SnoopLink(_)
             | Self::FileHeaderCut { .. } => true,
             Self::Version { offset, .. } | Self::Io { offset, .. } | Self::ByteOrder { offset } => *offset == 0,

@@ -196,7 +196,7 @@ impl Pcap {
     /// the packet, so records that follow each other for longer than packets are lie in none.
     pub(super) fn find_next<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
         let mut is_first = true;
-        window.find_with(LOOK_AHEAD, |bytes, end, is_end| {
+        window.find(LOOK_AHEAD, |bytes, end, is_end| {
             let record_at = |at: usize| bytes.get(at..).and_then(|bytes| self.record(bytes));
             let longest = LOOK_AHEAD - self.header_length();
             let length_at = |at: usize| {

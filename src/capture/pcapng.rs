@@ -229,7 +229,7 @@ impl PcapNg {
             return Ok(true);
         }
         window.consume(1);
-        window.find_with(LOOK_AHEAD, |bytes, end, is_end| {
+        window.find(LOOK_AHEAD, |bytes, end, is_end| {
             let length_at = |at: usize| {
                 let (block, _) = whole_block(self.order, bytes.get(at..)?)?;
                 KNOWN.contains(&block.kind).then_some(block.length as usize)

@@ -1,10 +1,10 @@
 //! One reader for all formats.
 
 use std::io::Read;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::bytes::ByteOrder;
-use super::pcap::Pcap;
+use super::pcap::{NEAR_SECONDS, Pcap, YEAR_2000};
 use super::pcapng::PcapNg;
 use super::window::Window;
 use super::{CaptureError, Comments, InterfaceId, LinkType, Names, Packet, Place, Time};
@@ -250,6 +250,12 @@ fn not_a_capture(bytes: &[u8]) -> CaptureError {
     if let Some((_, name)) = OTHER_FORMATS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return CaptureError::OtherFormat(name);
     }
+    if is_event_trace(bytes) {
+        return CaptureError::EventTrace;
+    }
+    if is_erf(bytes) {
+        return CaptureError::OtherFormat("an ERF capture of Endace");
+    }
     let looks_like = match bytes {
         [] => return CaptureError::Empty,
         [0x1f, 0x8b, ..] => "gzip",
@@ -264,6 +270,29 @@ fn not_a_capture(bytes: &[u8]) -> CaptureError {
         _ => "none of the formats known",
     };
     CaptureError::NotACapture(looks_like)
+}
+
+/// Whether an input begins as event traces of Windows do: behind the head of a buffer stands the first event, with the marker
+/// of a system event in version 2.
+fn is_event_trace(bytes: &[u8]) -> bool {
+    matches!(bytes.get(72..76), Some([2, 0, 1 | 2, 0xc0]))
+}
+
+/// Whether an input begins with two records of Endace's format, which has no head: a time in 2^-32 s (little-endian), a
+/// type of which one bit says that there are more headers, flags, the record's length, a count of losses, the packet's
+/// length.
+fn is_erf(bytes: &[u8]) -> bool {
+    const TYPES: RangeInclusive<u8> = 1..=48;
+    let record = |bytes: &[u8]| {
+        let &[_, _, _, _, s0, s1, s2, s3, kind, _, length_0, length_1, _, _, _, _] = bytes.first_chunk()?;
+        let seconds = u32::from_le_bytes([s0, s1, s2, s3]);
+        let length = usize::from(u16::from_be_bytes([length_0, length_1]));
+        let is_possible = seconds >= YEAR_2000 && TYPES.contains(&(kind & 0x7f)) && length > 16;
+        is_possible.then_some((seconds, length))
+    };
+    let Some((first, length)) = record(bytes) else { return false };
+    let second = bytes.get(length..).and_then(record);
+    second.is_some_and(|(second, _)| second.abs_diff(first) <= NEAR_SECONDS)
 }
 
 /// True for UTF-8 without control characters, as far as it was read.

@@ -48,15 +48,9 @@ impl<R: Read> Window<R> {
         self.offset += count as u64;
     }
 
-    /// Goes on, byte by byte, until `is_it` says that it is what stands at the start of the bytes. There are at least
-    /// `enough` of them, and fewer only where the input ends. False when it has ended.
-    pub(super) fn find(&mut self, enough: usize, is_it: impl Fn(&[u8]) -> bool) -> io::Result<bool> {
-        self.find_with(enough, |bytes, end, _| (0..end).find(|&start| bytes.get(start..).is_some_and(&is_it)))
-    }
-
-    /// The same where all is looked at together: `find` is given the bytes, how many of them are to be looked at with enough
-    /// behind each, and whether the input ends with the bytes.
-    pub(super) fn find_with(
+    /// Goes on until something is found: `find` is given the bytes, how many of them are to be looked at with at least `enough`
+    /// behind each, and whether the input ends with the bytes. False when it has ended.
+    pub(super) fn find(
         &mut self,
         enough: usize,
         mut find: impl FnMut(&[u8], usize, bool) -> Option<usize>,

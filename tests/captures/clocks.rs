@@ -60,15 +60,11 @@ fn held(time: i128) -> i128 {
     time.clamp(i64::MIN.into(), i64::MAX.into())
 }
 
-/// Milliseconds with three places, towards zero.
-fn milliseconds(nanoseconds: i128) -> f64 {
-    (nanoseconds / 1000) as f64 / 1000.0
-}
-
-fn number(value: &Json) -> f64 {
-    match value {
-        Json::Int(number) => *number as f64,
-        Json::Float(number) => *number,
+/// Milliseconds as microseconds.
+fn microseconds(milliseconds: &Json) -> i128 {
+    match milliseconds {
+        Json::Int(number) => i128::from(*number) * 1000,
+        Json::Float(number) => (number * 1000.0).round() as i128,
         other => panic!("{other:?}"),
     }
 }
@@ -77,7 +73,7 @@ fn number(value: &Json) -> f64 {
 fn compare_times(what: &str, messages: &[Json], times: &[i128]) -> usize {
     let time_of = |message: &Json| {
         let packets = message.at("packets").elements().iter();
-        packets.map(|packet| held(times[packet.int().unwrap() as usize - 1])).max().unwrap()
+        packets.map(|packet| held(times[usize::try_from(packet.int().unwrap()).unwrap() - 1])).max().unwrap()
     };
     let by_index: BTreeMap<i64, i128> =
         messages.iter().map(|message| (message.at("index").int().unwrap(), time_of(message))).collect();
@@ -87,9 +83,10 @@ fn compare_times(what: &str, messages: &[Json], times: &[i128]) -> usize {
         let text: Timestamp = message.at("time").text().unwrap().parse().unwrap();
         assert_eq!(text.as_nanosecond(), time, "{what}");
         if let Some(request) = message.at("request").int() {
-            let latency = milliseconds((time - by_index[&request]).min(i64::MAX.into()));
-            let found = number(message.at("latencyMs"));
-            assert!((found - latency).abs() < 0.0005, "{what}: {found}, not {latency}");
+            let latency = (time - by_index[&request]).min(i64::MAX.into()) / 1000;
+            // As exact as the number of a JSON reader.
+            let found = microseconds(message.at("latencyMs"));
+            assert!((found - latency).abs() <= 1, "{what}: {found}, not {latency}");
             negative += usize::from(time < by_index[&request]);
         } else {
             assert_eq!(*message.at("latencyMs"), Json::Null);

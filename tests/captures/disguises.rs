@@ -5,7 +5,8 @@ use kafkascope::conversation::Options;
 use kafkascope::protocol::Catalog;
 
 use crate::disguise::{
-    Block, CONTAINERS, LINKS, TUNNELS, ethernet, fragments, ip_packets, ipv4, modified_pcap, pcap, pcapng, snoop, vlan,
+    Block, CONTAINERS, LINKS, TUNNELS, ethernet, fragments, ip_packets, ipv4, modified_pcap, pcap, pcap_of, pcapng,
+    snoop, vlan,
 };
 use crate::json::Json;
 use crate::support::{self, own, read};
@@ -82,6 +83,109 @@ fn link_layers() {
 }
 
 #[test]
+fn ip_without_a_link_layer_of_one_version() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        let link = if base.packets[0].1[0] >> 4 == 4 { 228 } else { 229 };
+        base.assert_same(&catalog, "by its version", base.as_packets(link, &|_, ip| vec![ip.to_vec()]));
+    }
+}
+
+/// What stands behind IP is no payload, kept or not: padding, a check sequence, the trailer of a switch.
+#[test]
+fn trailers_that_were_kept_in_part() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        for kept in [0, 1, 7, 20] {
+            let mut file = pcap(1, []);
+            for (time, ip) in &base.packets {
+                let frame = [ethernet(ip), vec![0xee; kept]].concat();
+                let lengths = [frame.len() as u32, frame.len() as u32 + 20 - kept as u32].map(u32::to_le_bytes);
+                file.extend([&time[..], &lengths[0], &lengths[1], &frame].concat());
+            }
+            let counters = base.assert_same(&catalog, &format!("{kept} bytes"), file);
+            assert_eq!(counters.cut, 0, "{kept}");
+        }
+    }
+}
+
+/// Before segmentation offload fills them in, IP's lengths are 0.
+#[test]
+fn lengths_of_0() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        let without = |_: u32, ip: &[u8]| {
+            let mut ip = ip.to_vec();
+            let length = if ip[0] >> 4 == 4 { 2..4 } else { 4..6 };
+            ip[length].fill(0);
+            vec![ip]
+        };
+        base.assert_same(&catalog, "raw", base.as_packets(101, &without));
+        for (what, tunnel) in TUNNELS {
+            let inside = |number, ip: &[u8]| vec![tunnel(&without(number, ip)[0])];
+            base.assert_same(&catalog, what, base.as_packets(101, &inside));
+        }
+    }
+}
+
+/// Messages of more than 64 KiB in one packet, as hosts have them that let the network card cut them (`BIG TCP`): IPv4
+/// and IPv6 with a length of 0, and IPv6 with the length in an option (RFC 2675).
+#[test]
+fn packets_of_more_than_64_kib() {
+    let catalog = Catalog::builtin();
+    // ApiVersions requests (key 18, version 3) whose client has a long name: a compact string of 70,000 bytes.
+    let request = |correlation: u8| {
+        let name = vec![b'a' + correlation; 70_000];
+        let body = [&[0, 18, 0, 3, 0, 0, 0, correlation, 0xff, 0xff, 0][..], &[0xf1, 0xa2, 0x04], &name, &[2, b'1', 0]];
+        let body = body.concat();
+        [&(body.len() as u32).to_be_bytes()[..], &body].concat()
+    };
+    let stream = [request(1), request(2), request(3)].concat();
+    let tcp = |sequence: u32, flags: u8, payload: &[u8]| {
+        let header = [0xc3, 0x50, 0x23, 0x84];
+        [&header[..], &sequence.to_be_bytes(), &[0; 4], &[0x50, flags, 0xff, 0xff, 0, 0, 0, 0], payload].concat()
+    };
+    let packets = |longest: usize| {
+        let mut sequence = 1000_u32;
+        let mut packets = vec![tcp(sequence - 1, 2, &[])];
+        for piece in stream.chunks(longest) {
+            packets.push(tcp(sequence, 0x18, piece));
+            sequence += piece.len() as u32;
+        }
+        packets
+    };
+    let v4 = |tcp: &[u8]| {
+        let length = u16::try_from(20 + tcp.len()).unwrap_or(0).to_be_bytes();
+        let header = [0x45, 0, length[0], length[1], 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        [&header[..], tcp].concat()
+    };
+    let v6 = |tcp: &[u8], is_jumbo: bool| {
+        let options = [&[6, 0, 0xc2, 4][..], &(8 + tcp.len() as u32).to_be_bytes()].concat();
+        let length = u16::try_from(tcp.len()).unwrap_or(0).to_be_bytes();
+        let (next, options) = if is_jumbo { (0, &options[..]) } else { (6, &[][..]) };
+        let length = if is_jumbo { [0, 0] } else { length };
+        let mut header = vec![0x60, 0, 0, 0, length[0], length[1], next, 64];
+        for last in [1, 2] {
+            header.extend([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+        }
+        [&header[..], options, tcp].concat()
+    };
+    let file = |packets: Vec<Vec<u8>>| pcap(101, packets.into_iter().map(|packet| ([7; 8], packet)));
+    let addresses = ["client", "broker"];
+    let usual = told(&catalog, file(packets(1400).iter().map(|tcp| v4(tcp)).collect())).0;
+    let usual_6 = told(&catalog, file(packets(1400).iter().map(|tcp| v6(tcp, false)).collect())).0;
+    assert_eq!(usual.len(), 3);
+    assert!(without(&usual, &addresses) == without(&usual_6, &addresses));
+    for longest in [65_000, 65_515, 65_516, 100_000, 150_000, 262_000] {
+        assert!(told(&catalog, file(packets(longest).iter().map(|tcp| v4(tcp)).collect())).0 == usual, "{longest}");
+        for is_jumbo in [false, true] {
+            let large = packets(longest).iter().map(|tcp| v6(tcp, is_jumbo)).collect();
+            assert!(told(&catalog, file(large)).0 == usual_6, "{longest} {is_jumbo}");
+        }
+    }
+}
+
+#[test]
 fn tunnels_and_one_in_another() {
     let catalog = Catalog::builtin();
     for base in Base::all(&catalog) {
@@ -126,6 +230,16 @@ fn fragments_in_any_order_also_in_tunnels_and_of_tunnels() {
             let counters = base.assert_same(&catalog, &what, base.as_packets(101, &mixed));
             assert_eq!(counters.fragments_left_out, 0, "{what}");
         }
+        // Each is as long as two, so all but the ends come twice.
+        let overlapping = |number: u32, ip: &[u8]| {
+            let long = fragments(ip, number, 32);
+            let short = if long.len() > 1 { fragments(ip, number, 16) } else { Vec::new() };
+            let mut all: Vec<Vec<u8>> = short.into_iter().skip(1).step_by(2).chain(long).collect();
+            fastrand::Rng::with_seed(number.into()).shuffle(&mut all);
+            all
+        };
+        let counters = base.assert_same(&catalog, "overlapping", base.as_packets(101, &overlapping));
+        assert_eq!(counters.fragments_left_out, 0);
         for (what, tunnel) in TUNNELS {
             let inside = |number, ip: &[u8]| fragments(ip, number, 104).iter().map(|ip| tunnel(ip)).collect();
             base.assert_same(&catalog, what, base.as_packets(101, &inside));
@@ -163,6 +277,10 @@ fn formats() {
     for base in Base::all(&catalog) {
         base.assert_same(&catalog, "snoop", snoop(&base.packets));
         base.assert_same(&catalog, "modified pcap", modified_pcap(&base.packets));
+        for (is_big, is_nano) in [(false, false), (false, true), (true, false), (true, true)] {
+            let what = format!("big-endian: {is_big}, nanoseconds: {is_nano}");
+            base.assert_same(&catalog, &what, pcap_of(is_big, is_nano, 101, &base.packets));
+        }
         for sections in [1, 2, 7] {
             for block in [Block::Enhanced, Block::Obsolete] {
                 let what = format!("{block:?} in {sections} sections");

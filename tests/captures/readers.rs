@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use kafkascope::capture::{Again, CaptureReader, Captures};
-use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
+use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{Block as NgBlock, NameRecordType, PcapBlockOwned, PcapError};
 
 use crate::disguise::{Block, ip_packets, modified_pcap, pcapng};

@@ -32,6 +32,23 @@ pub(crate) fn pcap(link: u32, packets: impl IntoIterator<Item = ([u8; 8], Vec<u8
     file
 }
 
+/// A pcap file in either byte order and precision.
+pub(crate) fn pcap_of(is_big: bool, is_nano: bool, link: u32, packets: &[Timed]) -> Vec<u8> {
+    let word = |value: u32| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let half = |value: u16| if is_big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let magic = if is_nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
+    let mut file = [&word(magic)[..], &half(2), &half(4), &[0; 8], &word(262_144), &word(link)].concat();
+    for (time, packet) in packets {
+        let [seconds, micros] = seconds_and_micros(*time);
+        let length = packet.len() as u32;
+        for value in [seconds, if is_nano { micros * 1000 } else { micros }, length, length] {
+            file.extend(word(value));
+        }
+        file.extend(packet);
+    }
+    file
+}
+
 /// A packet with the eight bytes of its time, as [`ip_packets`] gives them.
 type Timed = ([u8; 8], Vec<u8>);
 
@@ -145,7 +162,7 @@ fn ether_type(ip: &[u8]) -> [u8; 2] {
 type Link = (u32, fn(&[u8]) -> Vec<u8>);
 
 /// All link types.
-pub(crate) const LINKS: [(&str, Link); 18] = [
+pub(crate) const LINKS: [(&str, Link); 20] = [
     ("ethernet", (1, ethernet)),
     ("one tag", (1, |ip| tagged(&[[0x81, 0x00]], ether_type(ip), ip))),
     ("802.1ad", (1, |ip| tagged(&[[0x88, 0xa8], [0x81, 0x00]], ether_type(ip), ip))),
@@ -162,6 +179,15 @@ pub(crate) const LINKS: [(&str, Link); 18] = [
     (
         "OpenBSD loopback",
         (108, |ip| [if ip[0] >> 4 == 4 { [0, 0, 0, 2] } else { [0, 0, 0, 24] }.as_slice(), ip].concat()),
+    ),
+    (
+        "OpenBSD loopback in the order of its host",
+        (108, |ip| [if ip[0] >> 4 == 4 { [2, 0, 0, 0] } else { [24, 0, 0, 0] }.as_slice(), ip].concat()),
+    ),
+    // FreeBSD's number for IPv6, and IPv4 on a big-endian host.
+    (
+        "loopback of macOS",
+        (0, |ip| [if ip[0] >> 4 == 4 { [0, 0, 0, 2] } else { [0, 0, 0, 30] }.as_slice(), ip].concat()),
     ),
     ("raw", (101, <[u8]>::to_vec)),
     ("raw 12", (12, <[u8]>::to_vec)),

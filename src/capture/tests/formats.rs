@@ -74,6 +74,35 @@ fn modified_pcap_is_read_in_both_byte_orders() {
 }
 
 #[test]
+fn formats_without_a_magic_number_are_named() {
+    // Two records of ERF: time, type 2 (Ethernet), flags, length, losses, length on the wire, padding, the frame.
+    let record = |seconds: u32| {
+        let frame = [0x22; 60];
+        let length = (18 + frame.len() as u16).to_be_bytes();
+        [&[0, 0, 0, 0x80][..], &seconds.to_le_bytes(), &[2, 4], &length, &[0, 0, 0, 60, 0, 0], &frame].concat()
+    };
+    let erf = [record(1_700_000_000), record(1_700_000_001)].concat();
+    let error = read_all(&erf[..]).1.unwrap();
+    assert!(error.is_unreadable());
+    assert_eq!(
+        error.to_string(),
+        "not a pcap or pcapng file but an ERF capture of Endace; run: editcap -F pcapng IN OUT"
+    );
+    assert_eq!(
+        read_all(&record(1_700_000_000)[..]).1.unwrap().to_string(),
+        "not a pcap or pcapng file: it looks like none of the formats known"
+    );
+    // The head of a buffer has 72 bytes; then stands the marker of a system event (32 or 64 bits).
+    for bits in [1, 2] {
+        let trace = [&[0, 0, 1, 0][..], &[0x11; 68], &[2, 0, bits, 0xc0], &[0; 100]].concat();
+        let error = read_all(&trace[..]).1.unwrap();
+        assert!(error.is_unreadable());
+        let text = "not a pcap or pcapng file but an event trace of Windows (etl); run: etl2pcapng IN OUT";
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
 fn other_formats_are_named_with_what_converts_them() {
     for (start, name) in [
         (&b"GMBU\x00\x02"[..], "a capture of Microsoft Network Monitor"),
