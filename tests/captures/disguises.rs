@@ -82,6 +82,38 @@ fn link_layers() {
     }
 }
 
+/// All sequence numbers are moved so that each stream passes 2^32 somewhere.
+#[test]
+fn sequence_numbers_that_wrap() {
+    let catalog = Catalog::builtin();
+    for base in Base::all(&catalog) {
+        let tcp_at = |ip: &[u8]| if ip[0] >> 4 == 4 { usize::from(ip[0] & 15) * 4 } else { 40 };
+        let word = |bytes: &[u8], at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        // By ports: the first sequence number of a stream.
+        let mut first = std::collections::HashMap::new();
+        for (_, ip) in &base.packets {
+            let at = tcp_at(ip);
+            first.entry(word(ip, at)).or_insert(word(ip, at + 4));
+        }
+        for before in [0, 1, 100, 700] {
+            let wrapping = |_: u32, ip: &[u8]| {
+                let mut ip = ip.to_vec();
+                let at = tcp_at(&ip);
+                let ports = word(&ip, at);
+                let moved = |ports: u32, number: u32| number.wrapping_sub(first[&ports]).wrapping_sub(before);
+                let sequence = moved(ports, word(&ip, at + 4));
+                ip[at + 4..at + 8].copy_from_slice(&sequence.to_be_bytes());
+                if ip[at + 13] & 0x10 != 0 {
+                    let acknowledgment = moved(ports.rotate_left(16), word(&ip, at + 8));
+                    ip[at + 8..at + 12].copy_from_slice(&acknowledgment.to_be_bytes());
+                }
+                vec![ip]
+            };
+            base.assert_same(&catalog, &format!("{before} bytes before"), base.as_packets(101, &wrapping));
+        }
+    }
+}
+
 #[test]
 fn ip_without_a_link_layer_of_one_version() {
     let catalog = Catalog::builtin();
