@@ -121,6 +121,6 @@ fn a_usual_message_takes_few_bytes() {
         offset += if number % 2 == 0 { 0 } else { 90 };
         place += 90 + 82;
     }
-    // Flags, kind, length, two of time, and the request of every second.
-    assert!(draft.bytes.len() < 6 * LENGTH as usize, "{}", draft.bytes.len());
+    // Flags, two of time, and the request of every second.
+    assert!(draft.bytes.len() < 4 * LENGTH as usize, "{}", draft.bytes.len());
 }
