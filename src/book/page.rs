@@ -23,6 +23,8 @@
 
 mod foretold;
 
+use std::sync::Arc;
+
 use crate::capture::{Place, Time};
 use crate::conversation::Piece;
 use crate::protocol::Side;
@@ -30,9 +32,9 @@ use crate::stream::ConnectionId;
 use foretold::Foretold;
 
 /// Messages of a page, at most. A longer page takes longer to read; a shorter one has more messages that nothing foretells.
-pub(super) const LENGTH: u64 = 256;
+pub(super) const LENGTH: u64 = 512;
 /// Behind so many bytes, a page is full with fewer messages.
-const FULL: usize = 2048;
+const FULL: usize = 4096;
 
 /// It has flags that few have.
 const RARE: u8 = 1;
@@ -292,16 +294,35 @@ fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, folded(number));
 }
 
+/// The bytes of a page.
+#[derive(Debug)]
+pub(super) enum Bytes<'b> {
+    /// Of the one that is written to.
+    Open(&'b [u8]),
+    /// Of a full one, inflated.
+    Sealed(Arc<[u8]>),
+}
+
+impl Bytes<'_> {
+    fn get(&self) -> &[u8] {
+        match self {
+            Bytes::Open(bytes) => bytes,
+            Bytes::Sealed(bytes) => bytes,
+        }
+    }
+}
+
 /// A page that is being read.
 #[derive(Debug)]
 pub(super) struct Page<'b> {
-    rest: &'b [u8],
+    bytes: Bytes<'b>,
+    at: usize,
     foretold: Foretold,
 }
 
 impl<'b> Page<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Self {
-        Self { rest: bytes, foretold: Foretold::default() }
+    pub(super) fn new(bytes: Bytes<'b>) -> Self {
+        Self { bytes, at: 0, foretold: Foretold::default() }
     }
 
     /// Reads the next message and puts its pieces behind those that are there; None at the end.
@@ -404,8 +425,8 @@ impl<'b> Page<'b> {
 
     #[inline]
     fn byte(&mut self) -> Option<u8> {
-        let (&byte, rest) = self.rest.split_first()?;
-        self.rest = rest;
+        let byte = *self.bytes.get().get(self.at)?;
+        self.at += 1;
         Some(byte)
     }
 
