@@ -90,7 +90,8 @@ impl Sealed {
     fn new(first: u64, bytes: &[u8]) -> Self {
         // Bytes that do not become fewer get five more for each block.
         let mut deflated = Vec::with_capacity(bytes.len() + bytes.len() / 1024 + ROOM);
-        let deflate = Compress::new(Compression::default(), false).compress_vec(bytes, &mut deflated, FlushCompress::Finish);
+        let deflate =
+            Compress::new(Compression::default(), false).compress_vec(bytes, &mut deflated, FlushCompress::Finish);
         debug_assert!(matches!(deflate, Ok(flate2::Status::StreamEnd)), "{deflate:?}");
         Self { first, bytes: deflated.into(), length: bytes.len() as u32 }
     }

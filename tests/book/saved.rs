@@ -120,13 +120,14 @@ fn bytes_behind_a_hole_are_found_again() {
         interface(&mut file, LinkType::RAW, Resolution::Nanoseconds);
         for (at, data) in packets.iter().enumerate() {
             let (kept, original_length) = (if at == cut { 52 } else { data.len() }, data.len() as u32);
-            let time = Time::from_nanoseconds(at as i64 * 1_000_000);
+            let time = Time::from_nanoseconds(i64::try_from(at).unwrap() * 1_000_000);
             let data = &data[..kept.min(data.len())];
             packet(&mut file, &WrittenPacket { time, data, original_length, comments: &[] }, Resolution::Nanoseconds);
         }
         let original = book(&catalog, &Input::Pipe(file));
         let numbers: Vec<u64> = (1..=original.len()).collect();
-        let behind = |book: &Book<'_>| numbers.iter().map(|number| book.behind_hole(*number).unwrap()).collect::<Vec<_>>();
+        let behind =
+            |book: &Book<'_>| numbers.iter().map(|number| book.behind_hole(*number).unwrap()).collect::<Vec<_>>();
         let lacking = behind(&original);
         if lacking.iter().all(Vec::is_empty) {
             continue;

@@ -21,7 +21,7 @@ pub(super) struct Foretold {
     messages_before: [Before; 128],
     /// Each in the place that its number has among so many: a newer one drives an older one out.
     streams: [Stream; 128],
-    kinds: [Kind; 64],
+    kinds: [Alike; 64],
 }
 
 /// How packets lie in a source.
@@ -50,7 +50,7 @@ struct Stream {
 
 /// The last message of a kind.
 #[derive(Debug, Clone, Copy, Default)]
-struct Kind {
+struct Alike {
     kind: KindId,
     /// The length of its first piece.
     length: u64,
@@ -69,7 +69,7 @@ impl Default for Foretold {
             messages: 0,
             messages_before: [Before::default(); 128],
             streams: [Stream::default(); 128],
-            kinds: [Kind::default(); 64],
+            kinds: [Alike::default(); 64],
         }
     }
 }
@@ -115,10 +115,10 @@ impl Foretold {
     ) {
         if request > 0 {
             let asked = self.asked(request).kind;
-            let asked = Kind { answer: kind, ..self.of_kind(asked) };
+            let asked = Alike { answer: kind, ..self.of_kind(asked) };
             put(&mut self.kinds, asked.kind.0.into(), asked);
         }
-        let of_kind = Kind { length, ..self.of_kind(kind) };
+        let of_kind = Alike { length, ..self.of_kind(kind) };
         put(&mut self.kinds, kind.0.into(), of_kind);
         let number = number(connection, kind.side());
         put(&mut self.streams, number, Stream { number, end, kind });
@@ -153,9 +153,9 @@ impl Foretold {
         number.map(|number| get(&self.messages_before, number)).unwrap_or_default()
     }
 
-    fn of_kind(&self, kind: KindId) -> Kind {
+    fn of_kind(&self, kind: KindId) -> Alike {
         let found = get(&self.kinds, kind.0.into());
-        if found.kind == kind { found } else { Kind { kind, ..Kind::default() } }
+        if found.kind == kind { found } else { Alike { kind, ..Alike::default() } }
     }
 
     fn stream(&self, connection: ConnectionId, side: Side) -> Stream {

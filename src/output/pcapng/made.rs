@@ -87,10 +87,9 @@ impl PacketMaker {
         segments.comments = &comments;
         let frame_pieces = message.frame_pieces();
         let mut at = message.stream_offset;
-        for (mut bytes, pieces) in [
-            (message.frame, frame_pieces),
-            (behind, message.pieces.get(frame_pieces.len()..).unwrap_or_default()),
-        ] {
+        for (mut bytes, pieces) in
+            [(message.frame, frame_pieces), (behind, message.pieces.get(frame_pieces.len()..).unwrap_or_default())]
+        {
             for piece in pieces {
                 let (data, more) = bytes.split_at_checked((piece.end - piece.start) as usize).unwrap_or((bytes, &[]));
                 bytes = more;
