@@ -94,8 +94,9 @@ impl<R: Read> CaptureReader<R> {
     /// Once for each place where the file is damaged, up to twenty of them, then once for all others. There may be more
     /// packets behind it: ask again. Of what is skipped, nothing is guessed: in pcap, two records that follow each other or
     /// the last one must have all that a record has; in pcapng, a block of a known type must have the same length on both
-    /// ends, and packets a described interface; and both must have times near those of the packets before. Where a description may be among what is skipped, packets that might be
-    /// from that interface are left out.
+    /// ends, and packets a described interface. Both must have times that are not before those of the last packets, or go on
+    /// for longer than a packet that carries them could be. Where a description may be among what is skipped, only
+    /// packets are told that are TCP by the link layer of their interface.
     #[allow(clippy::should_implement_trait, reason = "a packet borrows from the reader, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
         self.peek_time()?;
