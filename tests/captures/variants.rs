@@ -30,7 +30,7 @@ pub(crate) fn by_place(messages: &[Json]) -> BTreeMap<Place, Json> {
                 *value = Json::String(format!("{:?}", places[&index]));
             }
         }
-        let differing = ["index", "time", "connection", "packets", "latencyMs"];
+        let differing = ["index", "time", "connection", "packets", "interfaces", "latencyMs"];
         members.retain(|(key, _)| !differing.contains(&key.as_str()));
     }
     all
