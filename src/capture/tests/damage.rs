@@ -405,6 +405,36 @@ fn blocks_of_a_capture_within_a_packet_are_no_packets() {
     assert_eq!((packets.len(), packets[1].1, packets[1].3), (2, 1_700_000_001_000_000_007, 101));
 }
 
+/// Packets that were cut are believed behind damage where others were cut to the same length, the file's head says it, or they
+/// are cut to any.
+#[test]
+fn packets_that_were_cut_are_found_behind_damage() {
+    // The snap length of the head, lengths of the packets before the damage, of those behind it, and how many are found.
+    for (snap_length, before, behind, found) in [
+        (96, &[60, 60][..], [96, 96], 2),
+        (65_535, &[60, 96, 60][..], [96, 96], 2),
+        (65_535, &[60, 60][..], [96, 96], 0),
+        (65_535, &[61, 62, 63, 64, 65][..], [96, 97], 2),
+        (65_535, &[60, 60][..], [60, 60], 2),
+    ] {
+        let record = |file: &mut PcapFile, length: usize| {
+            // What has 60 bytes is whole.
+            let original = if length == 60 { 60 } else { 1500 };
+            file.record(1_700_000_000, 0, &frame(&[0; 1400])[..length], original);
+        };
+        let mut file = PcapFile::new(false, 0xa1b2_c3d4, snap_length, 1);
+        for length in before {
+            record(&mut file, *length);
+        }
+        file.bytes.extend([0xff; 30]);
+        for length in behind {
+            record(&mut file, length);
+        }
+        let (packets, errors) = read_on(&file.bytes[..]);
+        assert_eq!((packets.len() - before.len(), errors.len()), (found, 1), "{snap_length} {before:?}: {errors:?}");
+    }
+}
+
 /// Files of Simple Packet Blocks have no times: blocks are believed that go on to the end.
 #[test]
 fn simple_packets_behind_damage_are_found_in_files_of_them() {
