@@ -197,6 +197,66 @@ fn a_terminal_that_goes_away_takes_the_program_with_it() {
     }
 }
 
+/// What a process has done: how often its main thread, which draws, went to sleep, and how often it has written.
+#[cfg(target_os = "linux")]
+fn done(process: &str) -> (u64, u64) {
+    let number = |file: &str, name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    (number("status", "voluntary_ctxt_switches:"), number("io", "syscw:"))
+}
+
+/// Nothing is drawn and nothing happens on the screen's thread while nothing comes: on a capture that is read, on one that may
+/// go on, and with a filter that waits for more.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_screen_does_nothing() {
+    let inputs = [
+        ("idle", "", "captures/tour.pcapng", ["341 messages", "UNSUPPORTED_VERSION"]),
+        ("quiet", "(cat captures/tour.pcapng; sleep 60) | ", "-", ["live", "     0 msg/s      0 B/s"]),
+    ];
+    for (name, before, input, texts) in inputs {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("process");
+        let command = format!("{before}sh -c 'echo $$ > {}; exec kafkascope {input}'", file.display());
+        let Some(terminal) = Terminal::start(name, (120, 40), &command) else { return };
+        terminal.expect(&texts);
+        let process = process(&file);
+        for filter in [false, true] {
+            if filter {
+                terminal.press(&["f", "fetch", "Enter"]);
+                terminal.expect(&["filter: fetch", "FetchRe"]);
+            }
+            // What was still to be drawn is drawn.
+            sleep(Duration::from_millis(500));
+            let before = done(&process);
+            sleep(Duration::from_secs(2));
+            assert_eq!(done(&process), before, "{name}, filter: {filter}");
+        }
+        // It is awake all the same.
+        terminal.press(&["?"]);
+        terminal.expect(&["any other key closes"]);
+    }
+}
+
+#[test]
+fn what_comes_is_counted_by_the_second_until_all_is_there() {
+    let command = "(cat captures/tour.pcapng; sleep 6) | kafkascope -";
+    let Some(terminal) = Terminal::start("rate", (120, 40), command) else { return };
+    terminal.expect(&["live", "msg/s", "B/s"]);
+    terminal.expect(&["     0 msg/s      0 B/s"]);
+    let since = Instant::now();
+    while terminal.screen().contains("msg/s") {
+        assert!(since.elapsed() < Duration::from_secs(40), "the end is not noticed");
+        sleep(Duration::from_millis(30));
+    }
+    terminal.expect(&["341 messages"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
 #[test]
 fn the_screen_does_not_wait_for_the_first_bytes() {
     let Some(terminal) = Terminal::start("first", (120, 40), "sleep 4 | kafkascope -") else { return };

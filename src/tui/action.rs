@@ -166,7 +166,7 @@ pub(super) const ACTIONS: &[Entry] = &[
     entry(Action::ToggleAll, "toggle-all", Tree, &["*"], "fold or unfold all that is below"),
     entry(Action::NextBuffer, "next-buffer", Tree, &["b"], "bytes: the frame, or what was inflated from it"),
     hinted(
-        entry(Action::Search, "search", Finding, &["/"], "search names and values: text, 0x00ff, /regex/"),
+        entry(Action::Search, "search", Finding, &["/"], "search names, values, comments: text, 0x00ff, /regex/"),
         "search",
     ),
     entry(Action::SearchNext, "search-next", Finding, &["n"], "to the next match"),
@@ -186,7 +186,7 @@ pub(super) const ACTIONS: &[Entry] = &[
     hinted(entry(Action::Copy, "copy", Taking, &["c"], "copy: hex, value, path, JSON, an array of a language"), "copy"),
     hinted(entry(Action::Save, "save", Taking, &["s"], "save messages as pcapng or NDJSON"), "save"),
     hinted(entry(Action::Help, "help", Program, &["?", "f1"], "all keys"), "help"),
-    entry(Action::Escape, "escape", Program, &["esc"], "close what is open, go to the list; there: leave the filter"),
+    entry(Action::Escape, "escape", Program, &["esc"], "one a press: close, stop, unzoom, leave the filter, to the list"),
     entry(Action::Redraw, "redraw", Program, &["ctrl-l"], "draw the screen again"),
     entry(Action::Suspend, "suspend", Program, &["ctrl-z"], "put the program into the background"),
     entry(Action::Cancel, "cancel", Program, &["ctrl-c"], "stop what takes long; quit when nothing does"),

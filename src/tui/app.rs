@@ -1,7 +1,7 @@
 //! The state of the screen, and what each key does to it.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::{Position, Rect};
 
@@ -16,6 +16,7 @@ use super::mouse::Drag;
 use super::opened::Opened;
 use super::pattern::Pattern;
 use super::prompt::{Prompt, Question, Typed};
+use super::rate::Rate;
 use super::seeker::Seeker;
 use super::take::{Menu, Taker, Taking, Target};
 use super::theme::Look;
@@ -30,6 +31,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) book: &'b Book<'p>,
     pub(super) opening: Opening<'p>,
     pub(super) status: Status,
+    /// How fast messages come, while it is not known how many will.
+    pub(super) rate: Option<Rate>,
     /// What is shown as the name of the capture.
     pub(super) name: String,
     pub(super) decoder: Decoder<'p>,
@@ -145,6 +148,7 @@ impl<'b, 'p> App<'b, 'p> {
             book,
             opening,
             status: Status::default(),
+            rate: None,
             name,
             decoder,
             keymap,
@@ -281,7 +285,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Help => self.mode = Mode::Help(0),
             Action::Redraw => self.request = Some(Request::Redraw),
             Action::Suspend => self.request = Some(Request::Suspend),
-            Action::Cancel if self.seeker.cancel() || self.taking.cancel() => self.tell("stopped"),
+            Action::Cancel if self.is_seeking() || self.taking.taker.is_busy() => self.stop(),
             Action::Cancel | Action::Quit => self.request = Some(Request::Quit),
             Action::Search => self.ask(Question::Search, ""),
             Action::SearchNext => self.search(true),
@@ -395,16 +399,35 @@ impl<'b, 'p> App<'b, 'p> {
         }
     }
 
+    /// Undoes one thing: the first of these that there is. What lies over the screen has taken the key before.
     fn escape(&mut self) {
-        if self.layout.zoomed {
+        if self.seeker.is_searching() || self.taking.taker.is_busy() {
+            self.stop();
+        } else if self.layout.zoomed {
             self.layout.zoomed = false;
-        } else if self.seeker.cancel() || self.taking.cancel() {
-            self.tell("stopped");
-        } else if self.filter.is_some() && self.focus == Pane::List {
+        } else if self.filter.is_some() {
             self.set_filter("");
-        } else if self.focus != Pane::List {
+        } else {
             self.give_keys(Pane::List);
         }
+    }
+
+    /// Whether something is looked for among the messages that are there; a filter only waits when it has seen them all.
+    pub(super) fn is_seeking(&self) -> bool {
+        self.seeker.is_searching() || (self.seeker.is_busy() && self.sought < self.list.all)
+    }
+
+    /// Stops what takes long: a search, a filter that is not through yet, or what is saved.
+    fn stop(&mut self) {
+        if self.seeker.is_searching() {
+            self.seeker.cancel();
+        } else if self.is_seeking() {
+            // Half a filter would look like a whole one.
+            self.set_filter("");
+        } else {
+            self.taking.cancel();
+        }
+        self.tell("stopped");
     }
 
     /// Rows of messages that are in sight.
@@ -542,15 +565,25 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn take_status(&mut self) {
+        let status = self.book.status();
+        if status.finished || status.total.is_some() {
+            self.rate = None;
+        } else {
+            self.rate.get_or_insert_default().note(Instant::now(), self.book.len(), status.bytes);
+        }
         if self.paused {
             return;
         }
-        let status = self.book.status();
         if let Some(trouble) = status.troubles.get(self.status.troubles.len()..).and_then(<[String]>::last) {
             self.fail(trouble.clone());
         }
         self.status = status;
         self.list.all = self.book.len();
+    }
+
+    /// How long the screen stays true when nothing happens; None: for good.
+    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
+        self.rate.as_ref()?.rest(now)
     }
 
     /// Whether something in sight is not decoded yet.

@@ -99,6 +99,8 @@ pub(super) struct Areas {
     pub(super) divider: Rect,
 }
 
+/// Columns of the screen from which on the detail has two columns.
+pub(super) const DETAIL_BESIDE: u16 = 100;
 /// Columns that bytes need to be 16 in a row.
 const HEX: u16 = 75;
 /// Rows and columns that a pane keeps, whatever it is set to.
@@ -119,7 +121,8 @@ impl Layout {
         let mut areas = Areas::default();
         let (bar, rest) = split(screen, 1);
         let (rest, foot) = split(rest, rest.height.saturating_sub(1));
-        let wanted = if self.detail { (screen.height / 3).min(11) } else { 1 };
+        let rows = if screen.width >= DETAIL_BESIDE { 8 } else { 10 };
+        let wanted = if self.detail { (screen.height / 3).min(rows) } else { 1 };
         let detail = if rest.height > LEAST + 1 { wanted } else { 0 };
         let (panes, detail) = split(rest, rest.height.saturating_sub(detail));
         areas.bar = bar;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::book::Book;
 use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
@@ -88,6 +89,11 @@ impl<'p> Opened<'p> {
             show_secrets,
             leaves,
         }
+    }
+
+    /// Takes what somebody has noted at its packets. What cannot be read is not worth a word when the message can.
+    pub(super) fn take_comments(&mut self, book: &Book<'_>) {
+        self.comments = book.comments_before(self.number).unwrap_or_default();
     }
 
     /// Says what stands in a node's line.
@@ -176,13 +182,23 @@ impl<'p> Opened<'p> {
         found.map(|at| at as u32)
     }
 
-    /// The name of a node, as in its line.
+    /// The name of a node. An element is named by its array, which says more than its type: `Partitions[0]`.
     pub(super) fn name(&self, index: u32) -> String {
-        match self.tree.nodes().get(index as usize).map(|node| node.what) {
-            Some(What::Value(place) | What::Null(place)) => name_of(place),
-            Some(_) => self.describer().line(index as usize).name,
-            None => String::new(),
+        let Some(node) = self.tree.nodes().get(index as usize) else { return String::new() };
+        if let Some(Place::Element(_, at)) = place(node.what)
+            && let Some(What::Scope(Scope::Array(..))) = self.what(node.parent)
+        {
+            return format!("{}[{at}]", self.name(node.parent));
         }
+        match node.what {
+            What::Value(place) | What::Null(place) => name_of(place),
+            _ => self.describer().line(index as usize).name,
+        }
+    }
+
+    /// What a node is.
+    pub(super) fn what(&self, index: u32) -> Option<What<'p>> {
+        self.tree.nodes().get(index as usize).map(|node| node.what)
     }
 
     /// The names from the root's child down to a node.
@@ -240,6 +256,22 @@ impl<'p> Opened<'p> {
                 None => return body,
             }
         }
+    }
+}
+
+/// What a node is the value of, where it is one.
+pub(super) fn place(what: What<'_>) -> Option<Place<'_>> {
+    match what {
+        What::Value(place)
+        | What::Null(place)
+        | What::Scope(
+            Scope::Struct(place, _)
+            | Scope::Array(place, ..)
+            | Scope::Records(place, _)
+            | Scope::Payload(place, _)
+            | Scope::Batch(place, ..),
+        ) => Some(place),
+        What::Scope(_) | What::Part(_) | What::Fault(_) => None,
     }
 }
 

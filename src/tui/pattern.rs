@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::opened::Opened;
+use super::rows::in_one_line;
 use crate::dissect::What;
 
 /// Something to be found in a message.
@@ -67,11 +68,16 @@ impl Pattern {
     }
 }
 
-/// Whether a node has the text in its name, in its value as it is shown, or in its bytes.
+/// Whether a node has the text in its name, in its value as it is shown, or in its bytes; the root also in the comments.
 fn matches(regex: &Regex, opened: &Opened<'_>, index: u32) -> bool {
     let describer = opened.describer();
     let line = describer.line(index as usize);
-    if regex.is_match(line.name.as_bytes()) || regex.is_match(line.value.as_bytes()) {
+    let is_match = |text: &str| regex.is_match(text.as_bytes());
+    // Of an element the line says the type where the screen says the array.
+    if is_match(&line.name) || is_match(&line.value) || is_match(&opened.name(index)) {
+        return true;
+    }
+    if index == 0 && opened.comments.iter().any(|comment| is_match(&in_one_line(comment))) {
         return true;
     }
     // Long values are shown cut.
