@@ -150,8 +150,9 @@ fn draw(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, shown: &mut Shown
 
 /// Does what the terminal is asked to do; false when the screen is to be left.
 fn serve(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told, shown: &mut Shown) -> io::Result<bool> {
+    // A key that came with it is not lost.
     if told.is_to_stop() {
-        app.request = Some(Request::Suspend);
+        suspend(terminal, app.has_mouse, told, shown)?;
     }
     match app.request.take() {
         Some(Request::Quit) => return Ok(false),
