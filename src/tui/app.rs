@@ -10,7 +10,7 @@ use super::config::Config;
 use super::decoder::{Answer, Decoder};
 use super::hex::{HexOptions, HexPane};
 use super::keys::{Key, Keymap, Pressed};
-use super::layout::{Areas, Layout, Pane};
+use super::layout::{Areas, Arrangement, Layout, Pane};
 use super::list::{ListPane, TimeFormat};
 use super::mouse::Drag;
 use super::opened::Opened;
@@ -47,6 +47,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) view: Option<View<'p>>,
     /// The message whose tree is wanted.
     pub(super) wanted: Option<u64>,
+    /// The message that was selected last, also where none is now.
+    pub(super) last: Option<u64>,
     /// The message that is wanted, when it cannot be read.
     pub(super) unreadable: Option<u64>,
     pub(super) time: TimeFormat,
@@ -160,6 +162,7 @@ impl<'b, 'p> App<'b, 'p> {
             list: ListPane::default(),
             view: None,
             wanted: None,
+            last: None,
             unreadable: None,
             time: TimeFormat::default(),
             zone: Zone::utc(),
@@ -220,7 +223,14 @@ impl<'b, 'p> App<'b, 'p> {
 
     fn key_in_help(&mut self, key: Key) {
         let Mode::Help(top) = &mut self.mode else { return };
-        let Pressed::Action(action) = self.keymap.press(key) else { return };
+        let action = match self.keymap.press(key) {
+            Pressed::Action(action) => action,
+            Pressed::Begun => return,
+            Pressed::Nothing => {
+                self.mode = Mode::Usual;
+                return;
+            }
+        };
         match action {
             Action::Move(Motion::Up) => *top = top.saturating_sub(1),
             Action::Move(Motion::Down) => *top = top.saturating_add(1),
@@ -258,8 +268,8 @@ impl<'b, 'p> App<'b, 'p> {
             Action::CycleLayout => self.cycle_layout(),
             Action::Narrower => self.resize_tree(-40),
             Action::Wider => self.resize_tree(40),
-            Action::Taller => self.layout.list = (self.layout.list + 50).min(900),
-            Action::Shorter => self.layout.list = self.layout.list.saturating_sub(50).max(50),
+            Action::Taller => self.resize_list(50),
+            Action::Shorter => self.resize_list(-50),
             Action::Detail => self.layout.detail = !self.layout.detail,
             Action::NextBuffer => self.next_buffer(),
             Action::HexWidth => {
@@ -323,9 +333,6 @@ impl<'b, 'p> App<'b, 'p> {
         if pane != Pane::List {
             self.lower = pane;
         }
-        if pane == Pane::Hex {
-            self.bytes_to_tree();
-        }
     }
 
     fn motion(&mut self, motion: Motion) {
@@ -371,11 +378,15 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn set_follow(&mut self, follow: bool) {
-        self.follow = follow;
         if follow {
             self.step(Motion::Last);
         }
-        self.tell(if follow { "following the newest message" } else { "not following" });
+        self.follow = follow && !self.status.finished;
+        self.tell(match (follow, self.follow) {
+            (true, false) => "the last message; nothing more will come",
+            (true, true) => "following the newest message",
+            (false, _) => "not following",
+        });
     }
 
     fn open(&mut self) {
@@ -436,24 +447,36 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn cycle_layout(&mut self) {
-        let now = self.layout.arrangement(self.areas.screen());
         self.layout.zoomed = false;
-        let next = now.next();
-        self.layout.arrangement = Some(next);
-        self.tell(next.name());
+        let next = self.layout.next(self.areas.screen());
+        self.layout.arrangement = next;
+        self.tell(next.map_or("what suits the window", Arrangement::name));
     }
 
     fn resize_tree(&mut self, by: i16) {
         let whole = self.areas.tree.width + self.areas.divider.width + self.areas.hex.width;
         if self.areas.divider.width == 0 || whole == 0 {
+            self.tell("tree and bytes are not beside each other");
             return;
         }
         let now = (u32::from(self.areas.tree.width) * 1000 / u32::from(whole)) as u16;
         self.layout.tree = Some(now.saturating_add_signed(by).clamp(50, 950));
     }
 
+    fn resize_list(&mut self, by: i16) {
+        if self.layout.arrangement(self.areas.screen()) == Arrangement::Alone {
+            self.tell("there is one pane at a time");
+            return;
+        }
+        self.layout.list = self.layout.list.saturating_add_signed(by).clamp(50, 900);
+    }
+
     fn next_buffer(&mut self) {
         if let Some(view) = &mut self.view {
+            if view.opened.buffers() == 1 {
+                self.tell("nothing was inflated from this message");
+                return;
+            }
             view.hex.next_buffer(&view.opened);
         }
         self.bytes_to_tree();
@@ -549,6 +572,7 @@ impl<'b, 'p> App<'b, 'p> {
         let is_filling = self.seeker.is_busy() && self.anchor.is_some_and(|anchor| self.sought < anchor);
         if selected != self.wanted && !is_filling {
             self.wanted = selected;
+            self.last = selected.or(self.last);
             self.unreadable = None;
             match selected {
                 Some(number) => self.decoder.open(number),

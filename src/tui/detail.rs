@@ -21,8 +21,8 @@ use crate::output::tree_text::write_span;
 
 /// Columns of the names of facts.
 const NAMES: u16 = 8;
-/// Rows that bytes have at least, in a column that has other facts as well.
-const BYTES: usize = 1;
+/// Rows from which on the last one is kept for bytes.
+const ROOM_FOR_BYTES: usize = 4;
 
 /// Draws it.
 pub(super) fn draw(app: &App<'_, '_>, area: Rect, buffer: &mut Buffer) {
@@ -116,15 +116,15 @@ fn draw_facts(facts: &[Fact], node: Option<(&View<'_>, u32)>, area: Rect, buffer
     let width = usize::from(area.width.saturating_sub(NAMES + 3)).max(10);
     let bytes = node.filter(|(view, index)| may_be_shown(view, *index));
     let bytes = bytes.map(|(view, index)| view.opened.bytes(index)).unwrap_or_default();
-    let kept = if bytes.is_empty() { 0 } else { BYTES };
     let mut rows: Vec<(&str, String)> = Vec::new();
     for fact in facts {
         let lines = wrap(&fact.text, width, 0).into_iter().enumerate();
         rows.extend(lines.map(|(at, line)| (if at == 0 { fact.name } else { "" }, line)));
     }
     let height = usize::from(area.height);
-    rows.truncate(height.saturating_sub(kept));
-    let lines = hex(bytes, width, height - rows.len().min(height)).into_iter().enumerate();
+    let is_kept = !bytes.is_empty() && height >= ROOM_FOR_BYTES;
+    rows.truncate(height - usize::from(is_kept));
+    let lines = hex(bytes, width, height - rows.len()).into_iter().enumerate();
     rows.extend(lines.map(|(at, line)| (if at == 0 { "bytes" } else { "" }, line)));
     for (y, (name, text)) in (area.y..area.bottom()).zip(rows) {
         let mut pen = Pen::new(buffer, Rect { y, height: 1, ..area });

@@ -57,8 +57,8 @@ impl App<'_, '_> {
     fn draw_bar(&self, area: Rect, buffer: &mut Buffer) {
         buffer.set_style(area, self.look.bar());
         let mut right = String::new();
-        let row = self.list.scroll.cursor + 1;
-        if self.list.len() > 0 {
+        let row = (self.list.scroll.cursor + 1).min(self.list.len());
+        if self.list.len() > 0 || self.filter.is_some() {
             right = format!("{row}/{}", self.list.len());
         }
         if let Some(filter) = &self.filter {
@@ -69,7 +69,7 @@ impl App<'_, '_> {
             (_, true) => "  following ",
             _ => " ",
         });
-        let room = usize::from(area.width).saturating_sub(right.width() + 2);
+        let room = usize::from(area.width).saturating_sub(right.width() + 3);
         let mut pieces = self.facts();
         let width = |pieces: &[Fact]| pieces.iter().map(|fact| 2 + fact.text.width()).sum::<usize>();
         // What matters least goes first where there is no room, and goes whole.
@@ -154,17 +154,28 @@ impl App<'_, '_> {
             partner,
             marks: &marks,
         };
-        if self.list.len() == 0 && !self.areas.list.is_empty() {
-            let text = match (self.status.finished, self.list.wanted.is_some()) {
-                (true, true) => "no message passes the filter; Esc leaves it",
-                (true, false) => "no Kafka messages found",
-                (false, _) if !self.status.opened => "waiting for input",
-                (false, _) => "no messages yet",
-            };
-            Pen::new(buffer, self.areas.list).put(text, self.look.faint());
+        if self.list.len() == 0 {
+            // Where only one pane is shown, it is said there.
+            let panes = [self.areas.list, self.areas.tree, self.areas.hex];
+            if let Some(area) = panes.into_iter().find(|area| !area.is_empty()) {
+                let indent = Rect { x: area.x + 1, width: area.width - 1, ..area };
+                Pen::new(buffer, indent).put(self.nothing(), self.look.faint());
+            }
             return;
         }
         self.list.draw(self.areas.list, buffer, &options);
+    }
+
+    /// Why there are no messages.
+    fn nothing(&self) -> &'static str {
+        match (self.status.finished, self.list.wanted.is_some()) {
+            (true, true) if self.is_seeking() => "no message passes the filter so far; Esc leaves it",
+            (true, true) => "no message passes the filter; Esc leaves it",
+            (true, false) => "no Kafka messages found",
+            (false, true) => "no message passes the filter yet; Esc leaves it",
+            (false, false) if !self.status.opened => "waiting for input",
+            (false, false) => "no messages yet",
+        }
     }
 
     fn draw_tree(&mut self, buffer: &mut Buffer) {

@@ -109,7 +109,9 @@ fn rule(scope: Scope<'_>) -> String {
         Scope::Message => "the size, a header, the body".to_owned(),
         Scope::Frame => "4 bytes that say how many bytes follow; they do not count themselves".to_owned(),
         Scope::Header(side, plan) => header(side, plan),
-        Scope::Body(plan) => format!("the fields of version {} one behind the other{}", plan.version, tagged(plan.flexible)),
+        Scope::Body(plan) => {
+            format!("the fields of version {} one behind the other{}", plan.version, tagged(plan.flexible))
+        }
         Scope::Struct(_, of) if of.unordered => "fields in any order, each behind a key that has its number".to_owned(),
         Scope::Struct(_, of) => format!("its fields one behind the other{}; no length in front", tagged(of.flexible)),
         Scope::Array(place, ..) => match place.ty() {

@@ -121,7 +121,7 @@ impl App<'_, '_> {
 
     /// Lists only messages that pass; no words: all.
     pub(super) fn set_filter(&mut self, text: &str) {
-        let selected = self.list.selected();
+        let selected = self.list.selected().or(self.last);
         self.seeker.cancel();
         self.sought = 0;
         match Filter::parse(text, self.opening.catalog) {

@@ -160,6 +160,19 @@ impl<'p> Opened<'p> {
         self.span(leaf).filter(|span| span.start <= offset).map(|_| leaf)
     }
 
+    /// Whether some of so many bytes are of a secret that is not shown.
+    pub(super) fn is_secret(&self, buffer: u32, start: u32, len: u32) -> bool {
+        let (mut at, end) = (start, start.saturating_add(len));
+        while at < end {
+            let Some(leaf) = self.node_at(buffer, at) else { return false };
+            if self.holds_secret(leaf) {
+                return true;
+            }
+            at = self.span(leaf).map_or(end, Span::end).max(at + 1);
+        }
+        false
+    }
+
     /// A node's bytes.
     pub(super) fn span(&self, index: u32) -> Option<Span> {
         self.tree.nodes().get(index as usize).map(|node| node.span)

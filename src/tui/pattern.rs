@@ -55,7 +55,8 @@ impl Pattern {
                 let mut nodes: Vec<u32> = Vec::new();
                 for buffer in 0..opened.buffers() {
                     let places = finder.find_iter(opened.buffer(buffer)).take_while(|_| !is_stopped());
-                    nodes.extend(places.filter_map(|at| opened.node_at(buffer, at as u32)));
+                    let shown = places.filter(|at| !opened.is_secret(buffer, *at as u32, bytes.len() as u32));
+                    nodes.extend(shown.filter_map(|at| opened.node_at(buffer, at as u32)));
                 }
                 nodes.sort_unstable();
                 if forward {
