@@ -287,18 +287,16 @@ pub(super) fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mu
     } else {
         (symbols::line::HORIZONTAL, look.heading())
     };
-    for x in area.left()..area.right() {
-        buffer.set_string(x, area.y, line, look.faint());
-    }
-    if has_keys {
-        buffer.set_string(area.x, area.y, KEYS, style);
-    }
     let mut pen = Pen::new(buffer, area);
-    for (name, chosen) in names {
-        pen.blanks(1);
+    for (at, (name, chosen)) in names.iter().enumerate() {
+        let (sign, sign_style) = if has_keys && at == 0 { (KEYS, style) } else { (line, look.faint()) };
+        pen.put(sign, sign_style);
         pen.put(" ", Style::new());
         pen.put(name, if *chosen == Some(false) { look.faint() } else { style });
         pen.put(" ", Style::new());
+    }
+    for _ in 0..pen.room() {
+        pen.put(line, look.faint());
     }
 }
 
