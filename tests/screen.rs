@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[cfg(target_os = "linux")]
 use std::io::Write;
 #[cfg(target_os = "linux")]
 use std::net::{TcpListener, TcpStream};
@@ -260,6 +259,90 @@ fn what_comes_is_counted_by_the_second_until_all_is_there() {
         sleep(Duration::from_millis(30));
     }
     terminal.expect(&["341 messages"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+/// Where the cursor is and how many messages are listed: `12/34` in the bar.
+fn place(screen: &str) -> (u64, u64) {
+    let mut words = screen.lines().next().unwrap_or_default().split_whitespace();
+    let pair = |word: &str| word.split_once('/').and_then(|(row, all)| Some((row.parse().ok()?, all.parse().ok()?)));
+    words.find_map(pair).unwrap_or_default()
+}
+
+#[test]
+fn a_file_that_grows_is_followed_and_held_still() {
+    let whole = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/captures/tour.pcapng")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("growing.pcapng");
+    let mut file = std::fs::File::create(&path).unwrap();
+    let thirds = [whole.len() / 3, whole.len() / 3 * 2, whole.len()];
+    file.write_all(&whole[..thirds[0]]).unwrap();
+    let command = format!("kafkascope --follow {}", path.display());
+    let Some(terminal) = Terminal::start("follow", (120, 40), &command) else { return };
+    terminal.expect(&["growing.pcapng", "live", "msg/s", "/89  following"]);
+    terminal.press(&["F"]);
+    terminal.expect(&["not following"]);
+    terminal.press(&["F"]);
+    let (row, first) = place(&terminal.expect(&["following the newest message"]));
+    assert!(row == first && first > 10, "{row}/{first}");
+    file.write_all(&whole[thirds[0]..thirds[1]]).unwrap();
+    let since = Instant::now();
+    let second = loop {
+        let (row, all) = place(&terminal.screen());
+        if all > first {
+            assert_eq!(row, all, "the newest is not selected");
+            break all;
+        }
+        assert!(since.elapsed() < Duration::from_secs(40), "nothing more comes");
+        sleep(Duration::from_millis(30));
+    };
+    // What comes is kept, but not shown; that it comes can be seen.
+    terminal.press(&["P"]);
+    let (_, held) = place(&terminal.expect(&["paused", "what comes is kept"]));
+    assert!(held >= second);
+    file.write_all(&whole[thirds[1]..]).unwrap();
+    let since = Instant::now();
+    while terminal.screen().contains("     0 msg/s") {
+        assert!(since.elapsed() < Duration::from_secs(40), "nothing comes");
+        sleep(Duration::from_millis(30));
+    }
+    terminal.expect(&["     0 msg/s      0 B/s"]);
+    assert_eq!(place(&terminal.screen()).1, held);
+    terminal.press(&["P"]);
+    terminal.expect(&["following", "going on"]);
+    let (row, all) = place(&terminal.screen());
+    assert!(row == all && all > held, "{row}/{all}");
+    terminal.press(&["k"]);
+    terminal.expect(&[&format!(" {}/{all}", all - 1)]);
+    assert!(!terminal.screen().contains("following"));
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+/// Keys that are written when the connections have begun open them, while the screen is there.
+#[test]
+fn keys_that_come_late_open_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/44-sarama-tls12-aes256gcm-rsa");
+    let whole = std::fs::read(format!("{name}.pcap")).unwrap();
+    let (keys, fifo) = (folder.path().join("keys.log"), folder.path().join("fifo"));
+    std::fs::write(&keys, "").unwrap();
+    let command = format!("mkfifo {0}; kafkascope --keylog {1} {0}", fifo.display(), keys.display());
+    let Some(terminal) = Terminal::start("keys", (120, 40), &command) else { return };
+    terminal.expect(&["waiting for input"]);
+    let mut input = std::fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    let (first, second) = whole.split_at(whole.len() / 2);
+    input.write_all(first).unwrap();
+    terminal.expect(&["0 messages", "live", "no messages yet"]);
+    std::fs::copy(format!("{name}.keylog"), &keys).unwrap();
+    // Key logs are not looked into again at once where they have just been.
+    sleep(Duration::from_millis(500));
+    input.write_all(second).unwrap();
+    terminal.expect(&["→ :9392  ApiVersions", "ApiVersionsRequest message v3", "live"]);
+    drop(input);
+    // As many as `list` has of the whole capture, and its key log.
+    terminal.expect(&[" 48 messages  4 connections"]);
     terminal.press(&["q"]);
     terminal.expect(&["ENDED 0"]);
 }
