@@ -241,9 +241,16 @@ fn an_idle_screen_does_nothing() {
                 assert!(!is_late, "{name}, filter: {filter}: it does not come to rest: {before:?} {after:?}");
             }
         }
-        // It is awake all the same.
-        terminal.press(&["?"]);
+        // It is awake all the same. One press leaves a filter, and where nothing is looked for any more ctrl-c quits.
+        terminal.press(&["Enter", "?"]);
         terminal.expect(&["any other key closes"]);
+        terminal.press(&["x", "Escape"]);
+        terminal.expect(&["341 messages  25 connections", "▸ #"]);
+        assert!(!terminal.screen().contains("filter: fetch"));
+        terminal.press(&["f", "fetch", "Enter"]);
+        terminal.expect(&["filter: fetch", "FetchRe"]);
+        terminal.press(&["C-c"]);
+        terminal.expect(&["ENDED 0"]);
     }
 }
 

@@ -87,10 +87,16 @@ fn field_around<'p>(view: &View<'p>, index: u32) -> Option<&'p Field> {
     place(view.opened.what(view.opened.parent(index)?)?).and_then(Place::field)
 }
 
-/// Where a node's bytes were captured.
+/// Where a node's bytes were captured; of what was inflated, the bytes that it was made of.
 fn whereabouts(view: &View<'_>, index: u32) -> String {
     let opened = &view.opened;
-    let Some(span) = opened.span(index).filter(|span| span.buffer == 0) else { return String::new() };
+    let Some(span) = opened.span(index) else { return String::new() };
+    if span.buffer > 0 {
+        let Some(parent) = opened.parent(index) else { return String::new() };
+        let is_in_frame = opened.span(parent).is_some_and(|span| span.buffer == 0);
+        let of = if is_in_frame { format!("inflated from {}: ", opened.name(parent)) } else { String::new() };
+        return format!("{of}{}", whereabouts(view, parent));
+    }
     let Some(first) = opened.piece(span.start) else { return String::new() };
     let last = opened.piece(span.end().saturating_sub(1)).unwrap_or(first);
     let packets = match (first.packet, last.packet) {

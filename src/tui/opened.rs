@@ -197,16 +197,19 @@ impl<'p> Opened<'p> {
 
     /// The name of a node. An element is named by its array, which says more than its type: `Partitions[0]`.
     pub(super) fn name(&self, index: u32) -> String {
-        let Some(node) = self.tree.nodes().get(index as usize) else { return String::new() };
-        if let Some(Place::Element(_, at)) = place(node.what)
-            && let Some(What::Scope(Scope::Array(..))) = self.what(node.parent)
-        {
-            return format!("{}[{at}]", self.name(node.parent));
-        }
-        match node.what {
-            What::Value(place) | What::Null(place) => name_of(place),
-            _ => self.describer().line(index as usize).name,
-        }
+        self.element_name(index).unwrap_or_else(|| match self.what(index) {
+            Some(What::Value(place) | What::Null(place)) => name_of(place),
+            Some(_) => self.describer().line(index as usize).name,
+            None => String::new(),
+        })
+    }
+
+    /// The name of a node that is an element of an array.
+    pub(super) fn element_name(&self, index: u32) -> Option<String> {
+        let node = self.tree.nodes().get(index as usize)?;
+        let Place::Element(_, at) = place(node.what)? else { return None };
+        let is_array = matches!(self.what(node.parent), Some(What::Scope(Scope::Array(..))));
+        is_array.then(|| format!("{}[{at}]", self.name(node.parent)))
     }
 
     /// What a node is.

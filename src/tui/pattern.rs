@@ -75,7 +75,7 @@ fn matches(regex: &Regex, opened: &Opened<'_>, index: u32) -> bool {
     let line = describer.line(index as usize);
     let is_match = |text: &str| regex.is_match(text.as_bytes());
     // Of an element the line says the type where the screen says the array.
-    if is_match(&line.name) || is_match(&line.value) || is_match(&opened.name(index)) {
+    if is_match(&line.name) || is_match(&line.value) || opened.element_name(index).is_some_and(|name| is_match(&name)) {
         return true;
     }
     if index == 0 && opened.comments.iter().any(|comment| is_match(&in_one_line(comment))) {
