@@ -201,11 +201,11 @@ impl App<'_, '_> {
         };
         let buffers = view.opened.buffers();
         let chosen = |number: u32| (buffers > 1).then_some(number == view.hex.buffer);
-        let named = |number: u32| {
+        let title_of = |number: u32| {
             let name = if number == 0 { "frame".to_owned() } else { format!("inflated #{number}") };
             if chosen(number) == Some(true) { format!("[{name}]") } else { name }
         };
-        let names: Vec<String> = (0..buffers).map(named).collect();
+        let names: Vec<String> = (0..buffers).map(title_of).collect();
         let names: Vec<_> = (0..).zip(&names).map(|(number, name)| (name.as_str(), chosen(number))).collect();
         // The chosen one must be in sight, however many there are.
         let skipped = (view.hex.buffer as usize).saturating_sub(3).min(names.len().saturating_sub(1));

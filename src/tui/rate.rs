@@ -59,8 +59,8 @@ impl Rate {
         let (tenths, bytes) = self.shown;
         let messages = match tenths {
             0 => "0".to_owned(),
-            ..100 => format!("{}.{}", tenths / 10, tenths % 10),
-            ..10_000_000 => (tenths / 10).to_string(),
+            1..100 => format!("{}.{}", tenths / 10, tenths % 10),
+            100..10_000_000 => (tenths / 10).to_string(),
             _ => format!("{}k", tenths / 10_000),
         };
         format!("{messages:>6} msg/s {:>8}/s", size(bytes))
