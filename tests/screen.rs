@@ -245,7 +245,7 @@ fn an_idle_screen_does_nothing() {
         terminal.press(&["Enter", "?"]);
         terminal.expect(&["any other key closes"]);
         terminal.press(&["x", "Escape"]);
-        terminal.expect(&["341 messages  25 connections", "▸ #"]);
+        terminal.expect(&["341 messages  25 connections", "► #"]);
         assert!(!terminal.screen().contains("filter: fetch"));
         terminal.press(&["f", "fetch", "Enter"]);
         terminal.expect(&["filter: fetch", "FetchRe"]);

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::symbols;
 use unicode_width::UnicodeWidthStr;
 
-use super::action::{ACTIONS, Action};
+use super::action::ACTIONS;
 use super::app::{App, Mode};
 use super::layout::Pane;
 use super::list::ListOptions;
@@ -34,12 +34,7 @@ impl App<'_, '_> {
         self.draw_hex(buffer);
         let divider = self.areas.divider;
         for y in divider.top()..divider.bottom() {
-            let line = match self.focus {
-                _ if y > divider.top() => symbols::line::VERTICAL,
-                Pane::Tree => "┭",
-                Pane::Hex => "┮",
-                Pane::List => symbols::line::HORIZONTAL_DOWN,
-            };
+            let line = if y == divider.top() { symbols::line::HORIZONTAL_DOWN } else { symbols::line::VERTICAL };
             buffer.set_string(divider.x, y, line, self.look.faint());
         }
         detail::draw(self, self.areas.detail, buffer);
@@ -250,11 +245,9 @@ impl App<'_, '_> {
                 pen.put(&notice.text, if notice.is_error { self.look.odd() } else { Style::new() });
             }
             _ => {
-                let hints = ACTIONS.iter().filter_map(|entry| entry.hint.map(|hint| (entry.action, hint)));
-                // Help and quit are what nobody may have to look for.
-                let (last, first): (Vec<_>, Vec<_>) =
-                    hints.partition(|(action, _)| matches!(action, Action::Help | Action::Quit));
-                for (action, hint) in last.into_iter().chain(first) {
+                let mut hints: Vec<_> = ACTIONS.iter().filter_map(|entry| Some((entry.action, entry.hint?))).collect();
+                hints.sort_by_key(|(_, (rank, _))| *rank);
+                for (action, (_, hint)) in hints {
                     let Some(key) = self.keymap.keys_of(action).into_iter().next() else { continue };
                     if usize::from(pen.room()) < key.len() + hint.len() + 3 {
                         break;
@@ -273,17 +266,17 @@ impl App<'_, '_> {
 /// Columns that a text that is typed has at least, or else the question is left out.
 const PROMPT: usize = 20;
 
-/// What stands in front of the title of the pane that has the keys.
-pub(super) const KEYS: &str = "▸";
+/// What stands in front of the title of the pane that has the keys. Fonts of consoles have it, as they have double lines.
+pub(super) const KEYS: &str = "►";
 
 /// A line with names in it, as `─ frame ─ [inflated #1] ───`; of several, one is chosen. Where the pane has the keys, it is
-/// `▸ frame ━━━`.
+/// `► frame ═══`.
 pub(super) fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
     if area.is_empty() {
         return;
     }
     let (line, style) = if has_keys {
-        (symbols::line::THICK_HORIZONTAL, look.heading_with_keys())
+        (symbols::line::DOUBLE_HORIZONTAL, look.heading_with_keys())
     } else {
         (symbols::line::HORIZONTAL, look.heading())
     };
