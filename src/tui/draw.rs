@@ -153,8 +153,10 @@ impl App<'_, '_> {
             // Where only one pane is shown, it is said there.
             let panes = [self.areas.list, self.areas.tree, self.areas.hex];
             if let Some(area) = panes.into_iter().find(|area| !area.is_empty()) {
-                let indent = Rect { x: area.x + 1, width: area.width - 1, ..area };
-                Pen::new(buffer, indent).put(self.nothing(), self.look.faint());
+                let mut pen = Pen::new(buffer, area);
+                let has_keys = self.focus == Pane::List && area == self.areas.list;
+                pen.put(if has_keys { KEYS } else { " " }, self.look.heading_with_keys());
+                pen.put(self.nothing(), self.look.faint());
             }
             return;
         }
