@@ -249,7 +249,7 @@ fn an_idle_screen_does_nothing() {
         assert!(!terminal.screen().contains("filter: fetch"));
         terminal.press(&["f", "fetch", "Enter"]);
         let since = Instant::now();
-        while terminal.expect(&["of 341  filter: fetch", "FetchRe"]).lines().next().is_some_and(|bar| bar.contains("%"))
+        while terminal.expect(&["of 341  filter: fetch", "FetchRe"]).lines().next().is_some_and(|bar| bar.contains('%'))
         {
             assert!(since.elapsed() < Duration::from_secs(40), "the filter is never through");
             sleep(Duration::from_millis(30));
