@@ -150,10 +150,14 @@ impl KeyLog {
         (!secret.is_empty()).then_some(secret)
     }
 
-    /// Connections that have a secret of a kind.
-    pub(super) fn all_with(&self, label: Label) -> impl Iterator<Item = &Random> {
-        let has = move |secrets: &Secrets| secrets.get(label as usize).is_some_and(|secret| !secret.is_empty());
-        self.secrets.iter().filter(move |(_, secrets)| has(secrets)).map(|(random, _)| random)
+    /// How many connections have secrets.
+    pub(super) fn connections(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The connection whose secrets were learnt as so many others were later.
+    pub(super) fn newest(&self, later: usize) -> Option<&Random> {
+        self.order.get(self.order.len().checked_sub(later + 1)?)
     }
 
     /// Secrets that were learnt so far.

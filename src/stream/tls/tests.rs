@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 use super::*;
 use crate::capture::{Place, Time};
-use crate::stream::GapCause;
+use crate::stream::{Extent, GapCause};
 use script::{Script, Talk};
 
 /// What is told of a connection: bytes, or None for one that is missing; and where holes of unknown extent are.
@@ -48,7 +48,7 @@ impl StreamSink for Told {
         let stream = &mut self.streams[direction as usize];
         assert_eq!(gap.offset, stream.len() as u64);
         stream.resize(stream.len() + gap.missing as usize, None);
-        if !gap.exact {
+        if gap.extent == Extent::Unknown {
             self.unknown[direction as usize].push(stream.len());
         }
     }
@@ -91,13 +91,14 @@ fn lost(part: &Part) -> Part {
     }
 }
 
-/// Lets a connection be told, with a key log that comes before the part with a number.
+/// Lets a connection be told, with a key log that comes before the part with a number, or behind the close.
 fn told_late(parts: &[(Direction, Part)], log: &str, late: usize) -> (Told, Counters) {
     let mut decrypting = Decrypting::new(Told::default());
     let connection = connection(true);
     // There is a place from which keys may come.
     decrypting.learn(b"# a key log\n");
     decrypting.open(&connection);
+    let mut refused = false;
     let mut offsets = [0, 0];
     for (number, (direction, part)) in (0..).zip(parts) {
         if number == late {
@@ -113,17 +114,29 @@ fn told_late(parts: &[(Direction, Part)], log: &str, late: usize) -> (Told, Coun
             }
             Part::Lost(count) => {
                 let missing = *count as u64;
-                let gap = Gap { offset: *offset, missing, exact: true, cause: GapCause::NotCaptured, packet, time };
+                let gap = Gap { offset: *offset, missing, extent: Extent::Exact, cause: GapCause::NotCaptured, packet, time };
                 decrypting.gap(&connection, *direction, gap);
                 *offset += missing;
             }
         }
+        refused = decrypting.refuses();
+        if refused {
+            break;
+        }
     }
-    if late >= parts.len() {
+    if late == parts.len() {
         decrypting.learn(log.as_bytes());
     }
-    decrypting.close(&connection, Close::EndOfCapture);
-    assert!(decrypting.states.is_empty());
+    if !refused {
+        decrypting.close(&connection, Close::EndOfCapture);
+    }
+    if late > parts.len() {
+        // Until then it is counted as what it is.
+        assert_eq!(decrypting.counters(), Counters { without_keys: 1, ..Counters::default() });
+        decrypting.learn(log.as_bytes());
+    }
+    decrypting.finish();
+    assert!(decrypting.states.is_empty() && decrypting.closed.is_empty());
     assert_eq!(decrypting.waiting, 0);
     let counters = decrypting.counters();
     (std::mem::take(decrypting.sink_mut()), counters)
@@ -319,22 +332,59 @@ fn keys_may_come_late() {
     for suite in script::suites() {
         let script = Talk::new(suite).script();
         let parts = segments(&script, 1460);
-        for late in [1, 3, parts.len() / 2, parts.len()] {
-            let (told, _) = told_late(&parts, &script.log, late);
+        for late in [1, 3, parts.len() / 2, parts.len(), parts.len() + 1] {
+            let (told, counters) = told_late(&parts, &script.log, late);
+            assert_eq!(counters, Counters { opened: 1, ..Counters::default() });
             assert_whole(&script, &told, &format!("{suite:?}, {late}"));
         }
-        // Line by line, as they are written.
     }
 }
 
 #[test]
 fn what_waits_for_keys_is_bounded() {
     let suite = script::suites().remove(0);
-    let script = Talk { large: 3 << 20, ..Talk::new(suite) }.script();
+    let script = Talk { large: 9 << 20, ..Talk::new(suite) }.script();
     let parts = segments(&script, 1460);
     let (told, counters) = told_late(&parts, &script.log, parts.len());
     assert_eq!(told, Told::default());
     assert_eq!(counters.without_keys, 1);
+}
+
+/// Lets a connection with a number say something and close it.
+fn say_and_close(decrypting: &mut Decrypting<Told>, id: u64, parts: &[(Direction, Part)]) {
+    let connection = Connection { id: ConnectionId(id), ..connection(true) };
+    decrypting.open(&connection);
+    let mut offsets = [0, 0];
+    for (direction, part) in parts {
+        let Part::Data(bytes) = part else { continue };
+        let offset = &mut offsets[*direction as usize];
+        let origin = Origin { packet: id, time: Time::default(), offset: *offset, place: Place::NOWHERE, record: 0 };
+        decrypting.data(&connection, *direction, bytes, origin);
+        *offset += bytes.len() as u64;
+    }
+    decrypting.close(&connection, Close::Finished);
+}
+
+#[test]
+fn the_first_of_too_many_closed_connections_are_let_go() {
+    let suite = script::suites().remove(0);
+    let large = segments(&Talk { large: 6 << 20, ..Talk::new(suite) }.script(), 65_536);
+    let script = Talk::new(suite).script();
+    let mut decrypting = Decrypting::new(Told::default());
+    decrypting.learn(b"# a key log\n");
+    for id in 1..=20 {
+        say_and_close(&mut decrypting, id, &large);
+        assert!(decrypting.waiting <= 64 << 20);
+    }
+    // Ten of six MiB are within 64 MiB.
+    assert_eq!(decrypting.closed.front().unwrap().0.connection.id, ConnectionId(11));
+    say_and_close(&mut decrypting, 21, &segments(&script, 1460));
+    assert_eq!(decrypting.counters(), Counters { without_keys: 21, ..Counters::default() });
+    decrypting.learn(script.log.as_bytes());
+    assert_whole(&script, decrypting.sink(), "the last");
+    decrypting.finish();
+    assert_eq!(decrypting.waiting, 0);
+    assert_eq!(decrypting.counters(), Counters { without_keys: 20, opened: 1, ..Counters::default() });
 }
 
 #[test]
@@ -556,7 +606,7 @@ fn few_holes_are_kept_before_it_is_known_what_a_connection_is() {
         for number in 0..20_u64 {
             let (packet, time) = (number + 1, Time::default());
             let offset = number * missing;
-            let gap = Gap { offset, missing, exact: true, cause: GapCause::NotCaptured, packet, time };
+            let gap = Gap { offset, missing, extent: Extent::Exact, cause: GapCause::NotCaptured, packet, time };
             decrypting.gap(&connection, Direction::Forward, gap);
         }
         assert!(decrypting.states.is_empty());
