@@ -70,9 +70,13 @@ impl<'p> Wire<'p> {
     }
 
     fn lose(&mut self, direction: Direction, missing: usize) {
+        self.lose_so_many(direction, missing, Extent::Exact);
+    }
+
+    fn lose_so_many(&mut self, direction: Direction, missing: usize, extent: Extent) {
         let (offset, missing) = (self.sent[direction as usize], missing as u64);
         let gap =
-            Gap { offset, missing, extent: Extent::Exact, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
+            Gap { offset, missing, extent, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
         self.sent[direction as usize] += missing;
         self.conversations.gap(&self.connection, direction, gap);
     }
@@ -92,6 +96,40 @@ fn request(correlation: u8) -> Vec<u8> {
 /// A Metadata response v1: no brokers, controller 1, no topics.
 fn response(correlation: u8) -> [u8; 20] {
     [0, 0, 0, 16, 0, 0, 0, correlation, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+}
+
+/// Behind a hole that may be smaller than was said the next message is believed only when it proves itself.
+#[test]
+fn a_hole_may_be_smaller_than_was_said() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    // The hole has 20 bytes, or 5 in the response.
+    for too_many in [0, 1, 10] {
+        let mut wire = Wire::new(&catalog);
+        wire.send(Forward, &request(1));
+        let cut = request(2);
+        wire.send(Forward, &cut[..60]);
+        wire.lose_so_many(Forward, 20 + too_many, Extent::AtMost);
+        wire.send(Forward, &cut[80..]);
+        wire.send(Forward, &request(3));
+        wire.send(Forward, &request(4));
+        wire.send(Backward, &response(1));
+        let cut = response(2);
+        wire.send(Backward, &cut[..9]);
+        wire.lose_so_many(Backward, 5 + too_many, Extent::AtMost);
+        wire.send(Backward, &cut[14..]);
+        wire.send(Backward, &response(3));
+        wire.send(Backward, &response(4));
+        let guessed = wire.conversations.counters().guessed;
+        let told = wire.told();
+        let mut whole: Vec<_> = told.iter().filter(|told| told.bytes.2 == 0).map(|told| told.correlation).collect();
+        let mut cut: Vec<_> = told.iter().filter(|told| told.bytes.2 > 0).map(|told| told.correlation).collect();
+        whole.sort_unstable();
+        cut.sort_unstable();
+        assert_eq!(whole, [1, 1, 3, 3, 4, 4].map(Some), "{too_many}");
+        assert_eq!(cut, [2, 2].map(Some), "{too_many}");
+        assert_eq!(guessed, 2, "{too_many}");
+    }
 }
 
 #[test]

@@ -51,14 +51,15 @@ pub(super) struct Channel {
     pub(super) torn: bool,
     /// How often it was tried to find out what is missing of them.
     pub(super) tries: u32,
-    /// Bytes that were looked at for that, which of the connections in the key log is next, and how many secrets there were.
+    /// Bytes that were looked at for that, and how many secrets there were.
     pub(super) tried: u64,
-    pub(super) next_tried: usize,
     pub(super) tried_news: u64,
     /// Whether nothing more comes.
     pub(super) ended: bool,
     /// Whether records that do not authenticate are counted.
     pub(super) is_counted: bool,
+    /// Whether it is counted as one whose next keys are not known.
+    pub(super) is_broken_off: bool,
     pub(super) why: Option<Closed>,
     /// As what it is counted while it waits behind its close.
     pub(super) counted: Option<Closed>,
@@ -135,10 +136,10 @@ impl Channel {
             torn: false,
             tries: 0,
             tried: 0,
-            next_tried: 0,
             tried_news: 0,
             ended: false,
             is_counted: false,
+            is_broken_off: false,
             why: None,
             counted: None,
         }
@@ -240,6 +241,11 @@ impl Channel {
             if std::mem::replace(&mut self.news, news) != news {
                 self.unblock();
             }
+            for side in [&mut self.forward, &mut self.backward] {
+                if std::mem::take(&mut side.tries) {
+                    side.retry |= std::mem::take(&mut side.blocked);
+                }
+            }
         }
         while self.why.is_none() {
             let next = |side: &Side| {
@@ -289,6 +295,9 @@ impl Channel {
             work.keys.look_again(true);
         }
         self.pump(work);
+        while self.why.is_none() && (self.forward.tries || self.backward.tries) {
+            self.pump(work);
+        }
     }
 
     /// Whether there is something that may yet be opened when secrets come.

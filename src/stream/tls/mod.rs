@@ -73,6 +73,8 @@ pub struct Counters {
     pub unsupported: BTreeMap<Tls, u64>,
     /// Connections with records that do not authenticate.
     pub unauthentic: u64,
+    /// Connections that were opened, but not to their end, as secrets are lacking.
+    pub broken_off: u64,
     /// Lines of key logs that say nothing.
     pub wrong_lines: u64,
     /// Connections whose secrets were forgotten because there were too many.
@@ -217,7 +219,7 @@ impl<S: StreamSink> Decrypting<S> {
                 continue;
             }
             work.wait_no_more(&mut channel);
-            channel.pump(&mut work);
+            channel.look_again(&mut work);
             if is_end || !channel.waits_for_secrets() {
                 work.end(channel, how);
             } else {
@@ -356,10 +358,10 @@ fn kind_of(bytes: &[u8]) -> Kind {
     }
 }
 
-/// What a connection is by the first bytes of a side that is there from its beginning.
+/// What a connection is by the first bytes of a side that is there from its beginning; else by a record right behind a hole.
 fn kind(early: &[Early]) -> Kind {
     let mut starts: [Option<Vec<u8>>; 2] = [Some(Vec::new()), Some(Vec::new())];
-    let mut weight = 0;
+    let (mut weight, mut has_record) = (0, false);
     for item in early {
         weight += match item {
             Early::Data(_, _, bytes) => bytes.len() + 64,
@@ -375,16 +377,17 @@ fn kind(early: &[Early]) -> Kind {
                     *start = None;
                 }
             }
-            Early::Data(direction, _, bytes) => {
-                if let Some(Some(start)) = starts.get_mut(*direction as usize) {
+            Early::Data(direction, _, bytes) => match starts.get_mut(*direction as usize) {
+                Some(Some(start)) => {
                     let wanted = cipher::HEADER.saturating_sub(start.len());
                     start.extend(bytes.iter().take(wanted));
                 }
-            }
+                _ => has_record |= kind_of(bytes) == Kind::Tls,
+            },
         }
     }
     let kinds = starts.iter().map(|start| start.as_ref().map_or(Kind::Unknown, |start| kind_of(start)));
     let decided = kinds.into_iter().find(|kind| *kind != Kind::Unknown);
-    let is_hopeless = weight > MOST_EARLY || starts.iter().all(Option::is_none);
-    decided.unwrap_or(if is_hopeless { Kind::Other } else { Kind::Unknown })
+    let undecided = if weight > MOST_EARLY { Kind::Other } else { Kind::Unknown };
+    decided.unwrap_or(if has_record { Kind::Tls } else { undecided })
 }

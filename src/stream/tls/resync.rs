@@ -241,6 +241,7 @@ impl Channel {
         let is_blocked = std::mem::take(&mut side.blocked);
         let Some(loss) = side.loss.take() else {
             if self.opened && is_blocked {
+                work.counters.broken_off += u64::from(!std::mem::replace(&mut self.is_broken_off, true));
                 self.tell_gap(work, direction, GapCause::Sealed, 1, Extent::Unknown);
             }
             return;
@@ -297,7 +298,7 @@ fn kind(version: Option<TlsVersion>, content: u8, sealed: bool) -> Passed {
 
 /// Bytes of plaintext in a number of records that were not opened and have so many bytes, without those that hold no data;
 /// None where that cannot be.
-fn plaintext(loss: &Loss, bytes: u64, count: u64, overhead: u64) -> Option<u64> {
+pub(super) fn plaintext(loss: &Loss, bytes: u64, count: u64, overhead: u64) -> Option<u64> {
     let records = count.checked_sub(loss.idle)?;
     bytes.checked_sub(loss.idle_bytes)?.checked_sub(records * (HEADER as u64 + overhead))
 }

@@ -12,8 +12,8 @@ use crate::stream::Direction;
 
 /// Sequence numbers that are tried with a secret of which it is not known whose a connection is.
 const MOST_TRIED_NUMBERS: u64 = 32;
-/// Records of a connection with which secrets are tried, and how much of the work one of them may take: each goes on where
-/// the one before it stopped.
+/// How often all secrets are tried for a connection, and what part of the work is done at once: the next segment goes on with
+/// it, so that one connection does not keep all others waiting.
 const MOST_TRIES: u32 = 32;
 const SHARE: u64 = 8;
 /// What it costs to derive keys, in bytes that are looked at, and to find none.
@@ -32,7 +32,6 @@ impl Channel {
     ) -> bool {
         if self.side(direction).keys.is_none() {
             if self.torn && (self.random.is_none() || self.hello.is_none()) && self.tries < MOST_TRIES {
-                self.tries += 1;
                 self.identify(work, direction, record);
             }
             let keys = self.first_keys(work.keys, direction);
@@ -126,7 +125,7 @@ impl Channel {
     fn identify<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, record: &Sealed<'_>) {
         let log = &*work.keys;
         if std::mem::replace(&mut self.tried_news, log.news()) != log.news() {
-            self.next_tried = 0;
+            (self.forward.next_tried, self.backward.next_tried) = (0, 0);
         }
         let guessed = |suite: Suite| ServerHello {
             version: TlsVersion::TLS_1_3,
@@ -140,28 +139,31 @@ impl Channel {
         let allowed = work.effort.allowed();
         let most = (allowed / SHARE).min(allowed.saturating_sub(self.tried));
         let connections = if self.random.is_some() { 1 } else { log.connections() };
+        let is_client = direction == self.client;
         let (mut spent, mut found) = (0, None);
         // What does not open it is left as it was.
         let mut copy = record.body.to_vec();
-        for _ in 0..connections {
-            let Some(random) = self.random.or_else(|| log.newest(self.next_tried % connections).copied()) else { break };
-            self.next_tried = (self.next_tried + 1) % connections;
+        let mut next = self.side(direction).next_tried;
+        while next < connections && found.is_none() && spent <= most {
+            let Some(random) = self.random.or_else(|| log.newest(next).copied()) else { break };
+            next += 1;
+            spent += MISSING;
             found = hellos.iter().find_map(|hello| {
-                let trial = Trial { log, random, hello, is_client: direction == self.client };
-                let mut keys = trial.keys();
-                let opens = keys.iter_mut().flatten().any(|keys| {
-                    work.effort.tried_keys += 1;
+                let keys = Trial { log, random, hello, is_client }.keys();
+                let opens = keys.iter().flatten().any(|keys| {
                     let (opens, looked) = tries(keys, record, &mut copy);
+                    work.effort.tried_keys += 1;
                     spent += DERIVING + looked;
                     opens
                 });
-                spent += MISSING;
                 opens.then_some((random, *hello))
             });
-            if found.is_some() || spent > most {
-                break;
-            }
         }
+        let is_round = next >= connections || found.is_some();
+        self.tries += u32::from(is_round);
+        let has_more = !is_round && self.tried.saturating_add(spent) < allowed;
+        let side = self.side(direction);
+        (side.next_tried, side.tries) = (if is_round { 0 } else { next }, has_more);
         self.tried = self.tried.saturating_add(spent);
         work.effort.spent += spent;
         if let Some((random, hello)) = found {

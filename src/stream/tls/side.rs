@@ -124,6 +124,9 @@ pub(super) struct Side {
     pub(super) blocked: bool,
     /// Whether what is in the buffer is to be looked at again.
     pub(super) retry: bool,
+    /// Whether secrets are left that were not tried on it, and which of the connections in the key log is next.
+    pub(super) tries: bool,
+    pub(super) next_tried: usize,
     /// The number of what was taken last.
     pub(super) order: u64,
     /// Bytes from the header of a record on.

@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod keys;
+mod lost;
 mod script;
 
 use std::net::SocketAddr;
@@ -21,6 +23,7 @@ struct Told {
     streams: [Vec<Option<u8>>; 2],
     unknown: [Vec<usize>; 2],
     records: [Vec<u32>; 2],
+    gaps: Vec<(u64, Extent)>,
     tls: Option<Tls>,
     closed: bool,
 }
@@ -48,6 +51,7 @@ impl StreamSink for Told {
         let stream = &mut self.streams[direction as usize];
         assert_eq!(gap.offset, stream.len() as u64);
         stream.resize(stream.len() + gap.missing as usize, None);
+        self.gaps.push((gap.missing, gap.extent));
         if gap.extent == Extent::Unknown {
             self.unknown[direction as usize].push(stream.len());
         }
@@ -257,6 +261,9 @@ fn any_segment_may_be_lost() {
                 assert_eq!(counters.torn, 1, "{what}");
                 continue;
             }
+            // What is inside of a record is said outside of it in 1.2 alone.
+            let is_sure = told.gaps.iter().any(|(_, extent)| *extent == Extent::Exact);
+            assert!(!(script.is_1_3 && is_sure), "{what}");
             for of in [Direction::Forward, Direction::Backward] {
                 let lost = if of == direction { start..start + count } else { 0..0 };
                 let expected = untouched(&script, of, lost);
@@ -350,18 +357,32 @@ fn what_waits_for_keys_is_bounded() {
     assert_eq!(counters.without_keys, 1);
 }
 
+/// Says something in a connection without loss of time.
+fn tell_parts(decrypting: &mut Decrypting<Told>, connection: &Connection, parts: &[(Direction, Part)]) {
+    let mut offsets = [0, 0];
+    let (packet, time) = (connection.id.0, Time::default());
+    for (direction, part) in parts {
+        let offset = &mut offsets[*direction as usize];
+        match part {
+            Part::Data(bytes) => {
+                let origin = Origin { packet, time, offset: *offset, place: Place::NOWHERE, record: 0 };
+                decrypting.data(connection, *direction, bytes, origin);
+                *offset += bytes.len() as u64;
+            }
+            Part::Lost(count) => {
+                let (missing, extent, cause) = (*count as u64, Extent::Exact, GapCause::NotCaptured);
+                decrypting.gap(connection, *direction, Gap { offset: *offset, missing, extent, cause, packet, time });
+                *offset += missing;
+            }
+        }
+    }
+}
+
 /// Lets a connection with a number say something and close it.
 fn say_and_close(decrypting: &mut Decrypting<Told>, id: u64, parts: &[(Direction, Part)]) {
     let connection = Connection { id: ConnectionId(id), ..connection(true) };
     decrypting.open(&connection);
-    let mut offsets = [0, 0];
-    for (direction, part) in parts {
-        let Part::Data(bytes) = part else { continue };
-        let offset = &mut offsets[*direction as usize];
-        let origin = Origin { packet: id, time: Time::default(), offset: *offset, place: Place::NOWHERE, record: 0 };
-        decrypting.data(&connection, *direction, bytes, origin);
-        *offset += bytes.len() as u64;
-    }
+    tell_parts(decrypting, &connection, parts);
     decrypting.close(&connection, Close::Finished);
 }
 
@@ -430,6 +451,11 @@ struct Recorded {
     script: Script,
 }
 
+/// One of the recorded conversations.
+fn one(name: &str) -> Script {
+    recorded().into_iter().find(|(known, _)| known == name).unwrap().1.script
+}
+
 fn recorded() -> Vec<(String, Recorded)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tls");
     let mut all = Vec::new();
@@ -462,14 +488,15 @@ fn recorded() -> Vec<(String, Recorded)> {
         all.push((path.file_stem().unwrap().to_str().unwrap().to_owned(), Recorded { suite, script }));
     }
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
-    assert!(all.len() >= 14);
+    assert!(all.len() >= 17);
     all
 }
 
 /// OpenSSL's names of suites that rustls does not have.
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 10] = [
     ("AES128-SHA", "TLS_RSA_WITH_AES_128_CBC_SHA"),
     ("AES256-SHA256", "TLS_RSA_WITH_AES_256_CBC_SHA256"),
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
     ("ECDHE-ECDSA-AES128-SHA", "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA"),
     ("ECDHE-ECDSA-AES128-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256"),
     ("ECDHE-ECDSA-AES256-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384"),
@@ -506,7 +533,7 @@ fn what_openssl_says_is_opened_or_named() {
 #[test]
 fn records_behind_a_lost_one_are_found_in_cbc() {
     for (name, Recorded { script, .. }) in
-        recorded().into_iter().filter(|(name, _)| name.contains("cbc") && !name.contains("tls10"))
+        recorded().into_iter().filter(|(name, _)| name.contains("cbc") && !name.contains("tls10") && !name.contains("renegotiated"))
     {
         let whole = segments(&script, 65_536);
         let answers: Vec<usize> = (0..whole.len()).filter(|number| whole[*number].0 == Direction::Backward).collect();
@@ -579,23 +606,6 @@ fn secrets_of_the_handshake_may_be_lacking() {
     }
 }
 
-#[test]
-fn the_oldest_of_too_many_secrets_are_forgotten() {
-    let mut keys = KeyLog::new();
-    let random = |number: u64| {
-        let mut random = [0; 32];
-        random[..8].copy_from_slice(&number.to_be_bytes());
-        random
-    };
-    let secret = "5a".repeat(48);
-    for number in 0..keylog::MOST as u64 + 3 {
-        keys.add(format!("CLIENT_RANDOM {number:016x}{:048} {secret}", 0).as_bytes());
-    }
-    assert_eq!((keys.forgotten(), keys.wrong_lines()), (3, 0));
-    assert!(!keys.knows(&random(2)) && keys.knows(&random(3)));
-    assert!(keys.knows(&random(keylog::MOST as u64 + 2)));
-}
-
 /// A capture of headers only: nothing is kept of it.
 #[test]
 fn few_holes_are_kept_before_it_is_known_what_a_connection_is() {
@@ -614,19 +624,40 @@ fn few_holes_are_kept_before_it_is_known_what_a_connection_is() {
     }
 }
 
+/// The log has the master secret of the first connection alone.
 #[test]
-fn files_are_not_looked_at_for_each_segment() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let mut keys = KeyLog::new();
-    keys.follow(file.path());
-    let start = std::time::Instant::now();
-    for _ in 0..100 {
-        keys.look_again(false);
+fn a_session_that_is_resumed_has_the_secret_of_its_first_connection() {
+    let of_rustls = script::suites().into_iter().map(|suite| Talk::new(suite).resumed());
+    let of_openssl = ["rsa-aes128-cbc-sha", "rsa-aes256-gcm"].map(|name| [one(name), one(&format!("{name}-resumed"))]);
+    let mut resumed = 0;
+    for [first, second] in of_rustls.chain(of_openssl).filter(|[first, _]| !first.is_1_3) {
+        let mut decrypting = Decrypting::new(Told::default());
+        decrypting.learn(first.log.as_bytes());
+        // Alone it cannot be read.
+        say_and_close(&mut decrypting, 1, &segments(&second, 1460));
+        assert_eq!(decrypting.counters(), Counters { without_keys: 1, ..Counters::default() });
+        say_and_close(&mut decrypting, 2, &segments(&first, 1460));
+        *decrypting.sink_mut() = Told::default();
+        say_and_close(&mut decrypting, 3, &segments(&second, 1460));
+        assert_whole(&second, decrypting.sink(), "resumed");
+        resumed += 1;
     }
-    std::fs::write(file.path(), format!("CLIENT_RANDOM {} {}\n", "00".repeat(32), "5a".repeat(48))).unwrap();
-    keys.look_again(false);
-    // On a machine that is very slow it may be looked at.
-    assert!(keys.news() == 0 || start.elapsed() >= std::time::Duration::from_millis(100));
-    keys.look_again(true);
-    assert_eq!(keys.news(), 1);
+    assert_eq!(resumed, 5);
+}
+
+/// Without the secret of the second handshake what came before it is told.
+#[test]
+fn what_is_renegotiated_without_a_secret_is_a_hole() {
+    for name in ["ecdhe-ecdsa-aes128-gcm-renegotiated", "ecdhe-ecdsa-aes128-cbc-sha-renegotiated"] {
+        let script = one(name);
+        let log = script.log.lines().next().unwrap();
+        let (told, counters) = told(&segments(&script, 1460), log);
+        assert_eq!(counters, Counters { opened: 1, broken_off: 1, ..Counters::default() }, "{name}");
+        for direction in [Direction::Forward, Direction::Backward] {
+            let (found, said) = (&told.streams[direction as usize], script.said(direction));
+            let known: Vec<u8> = found.iter().copied().flatten().collect();
+            assert!(said.starts_with(&known) && known.len() == said.len() / 3, "{name}");
+            assert_eq!(told.unknown[direction as usize], [known.len() + 1], "{name}");
+        }
+    }
 }
