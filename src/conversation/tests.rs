@@ -238,6 +238,29 @@ fn what_is_kept_is_bounded() {
     assert!(cut.iter().all(|(there, whole, gap)| *whole == size && *there as u64 + gap == size && *there >= 23));
 }
 
+/// What a request that is too large takes is let go; the few bytes of a response that has just begun are not.
+#[test]
+fn only_what_is_large_is_let_go() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    let mut wire = Wire::new(&catalog);
+    wire.conversations.shared.options.max_kept = 4000;
+    wire.send(Forward, &request(1));
+    wire.send(Backward, &response(1)[..3]);
+    // The beginning of a Produce request v3 of 1 MB.
+    let head = [0, 0x10, 0, 0, 0, 0, 0, 3, 0, 0, 0, 9, 0, 1, b'c', 0xff, 0xff, 0, 1, 0, 0, 0, 9];
+    wire.send(Forward, &head);
+    for _ in 0..4 {
+        wire.send(Forward, &[0x55; 3000]);
+    }
+    assert!(wire.conversations.counters().crowded > 0);
+    wire.send(Backward, &response(1)[3..]);
+    let told = wire.told();
+    let bytes: Vec<_> = told.iter().map(|told| (told.correlation, told.bytes.2 > 0)).collect();
+    assert_eq!(bytes, [(Some(1), false), (Some(9), true), (Some(1), false)]);
+    assert_eq!(told[2].bytes, (20, 20, 0));
+}
+
 /// Other protocols count their bytes and their answers as well.
 #[test]
 fn what_is_counted_like_a_response_is_not_called_one() {

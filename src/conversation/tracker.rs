@@ -414,8 +414,7 @@ impl Undecided {
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
             Verdict::NeedMore(_) => {
-                let is_unasked =
-                    forward.bytes.is_empty() && backward.responses.is_due(backward.bytes.len(), is_all);
+                let is_unasked = forward.bytes.is_empty() && backward.responses.is_due(backward.bytes.len(), is_all);
                 match is_unasked && self.has_response(shared, Direction::Backward) {
                     true => kafka,
                     false if is_unasked && !is_all => Decision::Foreign,

@@ -25,6 +25,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 use crate::capture::Spool;
 
+mod agreement;
 mod channel;
 mod cipher;
 mod handshake;

@@ -100,8 +100,8 @@ impl Channel {
             side.loss = if is_1_3 { Some(loss) } else { None };
             return Step::Done(if is_1_3 { 0 } else { whole });
         }
-        if is_plain && is_1_3 && self.hello.is_some() {
-            // Nothing in the clear is wanted any more.
+        if is_plain && is_1_3 && (self.hello.is_some() || self.torn) {
+            // Nothing in the clear is wanted any more, or it is a part of the handshake.
             return self.pass(direction, loss, Passed::Plain, whole as u64);
         }
         let unknown = start.saturating_sub(loss.from + loss.known_bytes);

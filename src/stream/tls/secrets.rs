@@ -1,6 +1,7 @@
 //! Which secret is for which records of a connection.
 
-use super::channel::{Channel, Parties};
+use super::agreement::Parties;
+use super::channel::Channel;
 use super::cipher::Opened;
 use super::handshake::ServerHello;
 use super::keylog::{KeyLog, Label, Random, Secret};
@@ -24,12 +25,7 @@ const SUITES: [Suite; 3] = [Suite(0x1301), Suite(0x1302), Suite(0x1303)];
 
 impl Channel {
     /// Sees to it that a side has keys, if they are known.
-    pub(super) fn has_keys<S>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        record: &Sealed<'_>,
-    ) -> bool {
+    pub(super) fn has_keys<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, record: &Sealed<'_>) -> bool {
         if self.side(direction).keys.is_none() {
             if self.torn && (self.random.is_none() || self.hello.is_none()) && self.tries < MOST_TRIES {
                 self.identify(work, direction, record);

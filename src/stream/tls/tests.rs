@@ -118,7 +118,8 @@ fn told_late(parts: &[(Direction, Part)], log: &str, late: usize) -> (Told, Coun
             }
             Part::Lost(count) => {
                 let missing = *count as u64;
-                let gap = Gap { offset: *offset, missing, extent: Extent::Exact, cause: GapCause::NotCaptured, packet, time };
+                let gap =
+                    Gap { offset: *offset, missing, extent: Extent::Exact, cause: GapCause::NotCaptured, packet, time };
                 decrypting.gap(&connection, *direction, gap);
                 *offset += missing;
             }
@@ -264,7 +265,8 @@ fn any_segment_may_be_lost() {
                 })
                 .sum();
             let (told, counters) = told(&parts, &script.log);
-            let what = format!("{suite:?}, seed {seed}, segment {number} of {}, {direction:?} {start}+{count}", parts.len());
+            let what =
+                format!("{suite:?}, seed {seed}, segment {number} of {}, {direction:?} {start}+{count}", parts.len());
             assert_eq!(counters.unauthentic, 0, "{what}");
             let is_server_hello = direction == Direction::Backward && start == 0;
             if is_server_hello && !script.is_1_3 {
@@ -542,8 +544,9 @@ fn what_openssl_says_is_opened_or_named() {
 /// With CBC nobody knows how much is missing, so it must be said.
 #[test]
 fn records_behind_a_lost_one_are_found_in_cbc() {
-    for (name, Recorded { script, .. }) in
-        recorded().into_iter().filter(|(name, _)| name.contains("cbc") && !name.contains("tls10") && !name.contains("renegotiated"))
+    for (name, Recorded { script, .. }) in recorded()
+        .into_iter()
+        .filter(|(name, _)| name.contains("cbc") && !name.contains("tls10") && !name.contains("renegotiated"))
     {
         let whole = segments(&script, 65_536);
         let answers: Vec<usize> = (0..whole.len()).filter(|number| whole[*number].0 == Direction::Backward).collect();

@@ -11,8 +11,8 @@ use rustls::crypto::{
 use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::server::ServerSessionMemoryCache;
 use rustls::{
-    ClientConfig, ClientConnection, Error, HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection,
-    SupportedCipherSuite,
+    ClientConfig, ClientConnection, Error, HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore, ServerConfig,
+    ServerConnection, SupportedCipherSuite,
 };
 
 use crate::stream::Direction;
