@@ -63,6 +63,9 @@ impl Frame<'_> {
 const HOLD_PIECES: u32 = 320;
 /// The same in nanoseconds of capture time.
 const HOLD_TIME: i64 = 3 * Time::SECOND;
+/// The same where nothing was seen of requests: the beginning of their stream may be open yet.
+const OPEN_PIECES: u32 = 8;
+const OPEN_TIME: i64 = 200 * Time::MILLISECOND;
 /// Responses, and bytes of them, that are held for one connection.
 const MAX_HELD: usize = 256;
 const MAX_HELD_BYTES: usize = 4 << 20;
@@ -525,8 +528,13 @@ impl Line {
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
             let pending = self.talk.answer_to(&held.frame, &mut shared.spare.pending);
-            let limit = if self.from_the_start || self.talk.is_younger(&held.frame) { HOLD_TIME } else { 0 };
-            let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
+            let is_younger = self.talk.is_younger(&held.frame, self.first_asked.is_some());
+            let (pieces, limit) = match self.first_asked {
+                _ if self.from_the_start || is_younger => (HOLD_PIECES, HOLD_TIME),
+                None => (OPEN_PIECES, OPEN_TIME),
+                Some(_) => (HOLD_PIECES, 0),
+            };
+            let expired = now.is_none_or(|now| held.age > pieces || now.since(held.time) > limit);
             if pending.is_none() && !expired {
                 self.talk.held.push_front(held);
                 return;

@@ -261,11 +261,15 @@ fn any_segmentation_order_and_overlap() {
                 packets.extend(in_pieces(ip, longest, &mut rng).into_iter().map(|piece| (*time, piece)));
             }
             base.otherwise(&catalog, &format!("in pieces of up to {longest}"), packets.clone(), &mut problems);
-            // Each packet comes up to eight places later than it was sent.
+            // Each packet comes up to eight places later than it was sent, but not seconds later.
             let is_syn = |ip: &[u8]| ip[parts(ip).0 + 13] & 2 != 0;
-            let delay = |(_, ip): &Packet, rng: &mut Rng| if is_syn(ip) { 0 } else { rng.usize(..8) };
-            let places: Vec<usize> =
-                packets.iter().enumerate().map(|(place, packet)| place + delay(packet, &mut rng)).collect();
+            let second = |place: usize| u32::from_le_bytes(packets[place].0[..4].try_into().unwrap());
+            let is_pause = |place: usize| second((place + 16).min(packets.len() - 1)) > second(place) + 1;
+            let delay = |(place, (_, ip)): (usize, &Packet)| {
+                let delay = if is_syn(ip) { 0 } else { rng.usize(..8) };
+                place + if is_pause(place) { 0 } else { delay }
+            };
+            let places: Vec<usize> = packets.iter().enumerate().map(delay).collect();
             let mut order: Vec<usize> = (0..packets.len()).collect();
             order.sort_by_key(|packet| places[*packet]);
             let times: Vec<[u8; 8]> = packets.iter().map(|(time, _)| *time).collect();
