@@ -30,8 +30,14 @@ fn key(message: &Json) -> Key {
 }
 
 const PLAIN: [&str; 4] = ["44-kafkajs-gzip.pcap", "44-java-ipv6.pcap", "44-java-txn.pcap", "44-mss-librdkafka.pcap"];
-const TLS: [&str; 3] =
-    ["44-sarama-tls12-aes256gcm-rsa.pcap", "44-franz-tls12-chacha.pcap", "44-kafkajs-tls13-chacha.pcap"];
+const TLS: [&str; 6] = [
+    "44-sarama-tls12-aes256gcm-rsa.pcap",
+    "44-franz-tls12-chacha.pcap",
+    "44-kafkajs-tls13-chacha.pcap",
+    "44-aiokafka-tls13.pcap",
+    "44-kafkapython-tls12-cbc.pcap",
+    "44-kafkapython-saslssl.pcap",
+];
 
 /// A capture as it was made, and its messages.
 struct Base {
