@@ -193,7 +193,7 @@ pub struct Limits {
     pub per_stream: usize,
     /// Bytes held for all streams.
     pub total: usize,
-    /// Connections, each of about half a kilobyte.
+    /// Connections, each of about 300 bytes, and 100 more where something came early.
     pub connections: usize,
 }
 

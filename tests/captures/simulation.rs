@@ -128,7 +128,7 @@ impl Base {
         if self.records.is_empty() {
             return numbers(message.at("packets")).into_iter().collect();
         }
-        let (client, broker) = (port(message.at("client")) as u16, port(message.at("broker")) as u16);
+        let [client, broker] = ["client", "broker"].map(|end| u16::try_from(port(message.at(end))).unwrap());
         let streams = [(client, broker), (broker, client)].map(|stream| &self.records[&stream]);
         let said = numbers(message.at("_tls").at("records"));
         let own = streams[usize::from(!key.1)];

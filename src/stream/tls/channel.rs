@@ -386,7 +386,7 @@ impl Channel {
             return Step::Done(whole);
         }
         let mut record = Sealed { header, body, known: 0, window: 0 };
-        if !self.has_keys(work, direction, &mut record) {
+        if !self.has_keys(work, direction, &record) {
             return Step::Blocked;
         }
         let end = self.side(direction).start + whole as u64;

@@ -41,13 +41,12 @@ impl Channel {
         let version = self.hello.map(|hello| hello.version);
         let side = self.side(direction);
         let mut loss = Loss::new(side.start, GapCause::Sealed);
-        match whole {
-            Some((content, bytes)) => {
-                loss.pass(kind(version, content, true), bytes);
-                loss.next += bytes;
-                loss.failures = 1;
-            }
-            None => (loss.next, loss.sure) = (loss.next + 1, false),
+        if let Some((content, bytes)) = whole {
+            loss.pass(kind(version, content, true), bytes);
+            loss.next += bytes;
+            loss.failures = 1;
+        } else {
+            (loss.next, loss.sure) = (loss.next + 1, false);
         }
         side.loss = Some(loss);
         side.messages.clear();

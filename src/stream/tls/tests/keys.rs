@@ -116,11 +116,13 @@ fn without_hellos() -> (Script, Vec<(Direction, Part)>) {
 
 /// Secrets of so many other connections.
 fn others(count: u64) -> String {
+    use std::fmt::Write as _;
+
     let mut log = String::new();
     for number in 1..=count {
         for label in ["HANDSHAKE_TRAFFIC_SECRET", "TRAFFIC_SECRET_0"] {
             for side in ["CLIENT", "SERVER"] {
-                log += &format!("{side}_{label} {number:016x}{:048} {number:064x}\n", 0);
+                writeln!(log, "{side}_{label} {number:016x}{:048} {number:064x}", 0).unwrap();
             }
         }
     }
@@ -142,11 +144,12 @@ fn tell(log: &str, parts: &[(Direction, Part)]) -> Decrypting<Told> {
     decrypting
 }
 
+const OTHERS: u64 = 20;
+
 #[test]
 fn secrets_are_tried_in_all_suites_however_many_there_are() {
     let (script, parts) = without_hellos();
     // Its own are the oldest; the secrets of the others are as long, so each is tried in two suites and two stages.
-    const OTHERS: u64 = 20;
     let decrypting = tell(&(script.log.clone() + &others(OTHERS)), &parts);
     for direction in [Direction::Forward, Direction::Backward] {
         assert_eq!(decrypting.sink().bytes(direction), script.said(direction));

@@ -12,7 +12,7 @@ const SECRET: [u8; 32] = [0x5e; 32];
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 
-/// A record of TLS 1.3 in TLS_AES_128_GCM_SHA256 (RFC 8446, sections 5.2 and 5.3).
+/// A record of TLS 1.3 in `TLS_AES_128_GCM_SHA256` (RFC 8446, sections 5.2 and 5.3).
 fn sealed(sequence: u64, content: u8, plain: &[u8]) -> Vec<u8> {
     let (mut key, mut nonce) = ([0; 16], [0; 12]);
     schedule::expand(suite::Hash::Sha256, &SECRET, "key", &mut key).unwrap();
@@ -39,8 +39,8 @@ fn hellos() -> (Vec<(Direction, Part)>, String) {
         (Direction::Forward, Part::Data(message(1, &greeting))),
         (Direction::Backward, Part::Data(message(2, &answer))),
     ];
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    (parts, format!("SERVER_TRAFFIC_SECRET_0 {} {}\n", hex(&client), hex(&SECRET)))
+    // All bytes of each are alike.
+    (parts, format!("SERVER_TRAFFIC_SECRET_0 {} {}\n", "c1".repeat(32), "5e".repeat(32)))
 }
 
 /// A server may send tickets when it likes (RFC 8446, section 4.6.1), and nobody sees that they are none.
