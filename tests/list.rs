@@ -478,17 +478,46 @@ fn results_never_overwrite_what_they_are_made_from() {
 fn a_message_that_is_not_there_is_said() {
     let folder = TempDir::new().unwrap();
     let path = shop().write(&folder, "shop.pcapng");
-    for (arguments, lacking) in [(&["-m", "9"] as &[_], "9"), (&["-m", "2", "-m", "5", "-m", "7"], "5, 7")] {
+    for (arguments, lacking) in [
+        (&["-m", "9"] as &[_], "9"),
+        (&["-m", "2", "-m", "5", "-m", "7"], "5, 7"),
+        (&["-m", "2-3,4-6"], "4-6"),
+        (&["-m", "2,5-"], "5-"),
+    ] {
         let output = run(&[&["show", path.as_str()], arguments].concat());
         assert_eq!(output.status.code(), Some(2));
         let expected =
             format!("kafkascope: there is no message {lacking}: the capture has 4 messages, numbered from 1\n");
-        assert_eq!(stderr(&output), expected);
-        assert_eq!(stdout(&output).starts_with("#2 "), arguments.len() > 2);
+        assert!(stderr(&output).ends_with(&expected), "{}", stderr(&output));
+        assert_eq!(stdout(&output).starts_with("#2 "), arguments[1].starts_with('2'));
     }
     assert_eq!(run(&["show", &path, "-m", "0"]).status.code(), Some(2));
     assert_eq!(run(&["show", &path, "-m", "4"]).status.code(), Some(0));
     assert_eq!(run(&["show", &path, "-c", "1", "-m", "1", "-m", "4"]).status.code(), Some(0));
+}
+
+#[test]
+fn messages_are_chosen_by_their_numbers() {
+    let folder = TempDir::new().unwrap();
+    let path = shop().write(&folder, "shop.pcapng");
+    for (chosen, expected) in [
+        ("2", "2"),
+        ("2-3", "2 3"),
+        ("3-", "3 4"),
+        ("1,3", "1 3"),
+        ("1-2,4-", "1 2 4"),
+        ("2-18446744073709551615", "2 3 4"),
+    ] {
+        let lines = stdout(&run(&["export", &path, "-m", chosen]));
+        let found = lines.lines().map(|line| line.strip_prefix("{\"index\":").unwrap().split(',').next().unwrap());
+        assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{chosen}");
+        let trees = stdout(&run(&["show", &path, "-m", chosen]));
+        let found = trees.lines().filter_map(|line| line.strip_prefix('#')).map(|line| line.split(' ').next().unwrap());
+        assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{chosen}");
+    }
+    for wrong in ["0", "-1", "3-2", "a", "", "1-0", "2--3", "99999999999999999999"] {
+        assert_eq!(run(&["show", &path, "-m", wrong]).status.code(), Some(2), "{wrong}");
+    }
 }
 
 #[test]

@@ -202,7 +202,7 @@ impl<'b, 'p> Writer<'b, 'p> {
         state.messages += std::mem::take(&mut self.messages);
         state.status.faulty = self.faulty;
         if self.draft.is_full() {
-            let sealed = Sealed { first: state.open_first, bytes: state.open.as_slice().into() };
+            let sealed = Sealed::new(state.open_first, &state.open);
             state.pages.push(sealed);
             state.open.clear();
             state.open_first = state.messages + 1;

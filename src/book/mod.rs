@@ -1,11 +1,11 @@
 //! An index of all messages of a capture, from which any of them is read again.
 //!
 //! A [`Book`] keeps of a message only what cannot be read again from the capture: where its bytes lie, how they are to be
-//! read, which request it answers; 8 to 12 bytes for a small message. An [`Indexer`] fills it, in a thread of its own,
+//! read, which request it answers; about 4 bytes for a small message. An [`Indexer`] fills it, in a thread of its own,
 //! while others read: messages are there as soon as they are complete.
 //!
-//! - **Pages.** Messages are written behind each other into pages of up to 128 messages, as differences to the message
-//!   before; each page stands for itself. To find a message, its page is read up to it.
+//! - **Pages.** Messages are written behind each other into pages of up to 512 messages, as differences to the message
+//!   before; each page stands for itself, and is deflated when it is full. To find a message, its page is read up to it.
 //! - **Kinds.** Sides and plans of a message are one small number: there are only as many combinations as there are plans.
 //! - **Reading again.** What is read is held against what was noted: the size, the API and version of a request, the
 //!   correlation id of a response. A capture that was changed in the meantime gives an error and not another message.
@@ -13,7 +13,9 @@
 //!   message came.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 
 use crate::capture::{CommentsAt, PacketCounters, Source, Time};
 use crate::conversation::{self, Message};
@@ -29,7 +31,7 @@ mod room;
 pub use indexer::Indexer;
 pub use room::{BookError, Room};
 
-use page::{Page, Record};
+use page::{Bytes, Page, Record};
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +53,8 @@ struct State<'p> {
     messages: u64,
     /// The pages that are full.
     pages: Vec<Sealed>,
+    /// The full page that was read last, by the number of its first message: messages are read beside each other.
+    opened: Mutex<(u64, Arc<[u8]>)>,
     /// The last page, and the number of its first message.
     open: Vec<u8>,
     open_first: u64,
@@ -72,13 +76,37 @@ struct Comments {
     at: CommentsAt,
 }
 
-/// A page that is full.
+/// A page that is full, deflated.
 #[derive(Debug)]
 struct Sealed {
     /// The number of its first message.
     first: u64,
     bytes: Box<[u8]>,
+    /// Their length before they were deflated.
+    length: u32,
 }
+
+impl Sealed {
+    fn new(first: u64, bytes: &[u8]) -> Self {
+        // Bytes that do not become fewer get five more for each block.
+        let mut deflated = Vec::with_capacity(bytes.len() + bytes.len() / 1024 + ROOM);
+        let deflate =
+            Compress::new(Compression::default(), false).compress_vec(bytes, &mut deflated, FlushCompress::Finish);
+        debug_assert!(matches!(deflate, Ok(flate2::Status::StreamEnd)), "{deflate:?}");
+        Self { first, bytes: deflated.into(), length: bytes.len() as u32 }
+    }
+
+    fn open(&self) -> Arc<[u8]> {
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        // What was deflated here can be inflated.
+        let inflated = Decompress::new(false).decompress_vec(&self.bytes, &mut bytes, FlushDecompress::Finish);
+        debug_assert!(inflated.is_ok(), "{inflated:?}");
+        bytes.into()
+    }
+}
+
+/// Bytes that deflating may add to a page.
+const ROOM: usize = 64;
 
 /// How messages are read. The missing bytes of a reading are those of a message, and 0 here.
 #[derive(Debug, Clone, Copy)]
@@ -295,6 +323,17 @@ impl<'p> Book<'p> {
         None
     }
 
+    /// The bytes of a message that lie behind its [frame](Message::frame): what its pieces have behind a hole, one after the
+    /// other.
+    ///
+    /// # Errors
+    /// As [`Book::message`].
+    pub fn behind_hole(&self, index: u64) -> Result<Vec<u8>, BookError> {
+        let mut room = Room::default();
+        let found = self.state().find(index, &mut room).ok_or(BookError::NoMessage { index })?;
+        found.behind_hole(&room)
+    }
+
     /// The comments of the packets that brought a message. They may hold any characters.
     ///
     /// # Errors
@@ -357,11 +396,15 @@ impl<'p> State<'p> {
             return None;
         }
         if index >= self.open_first {
-            return Some((Page::new(&self.open), self.open_first));
+            return Some((Page::new(Bytes::Open(&self.open)), self.open_first));
         }
         let behind = self.pages.partition_point(|page| page.first <= index);
         let page = self.pages.get(behind.checked_sub(1)?)?;
-        Some((Page::new(&page.bytes), page.first))
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.0 != page.first {
+            *opened = (page.first, page.open());
+        }
+        Some((Page::new(Bytes::Sealed(opened.1.clone())), page.first))
     }
 
     /// Finds a message, and where its bytes lie.

@@ -1,45 +1,59 @@
 //! How messages are written down: as differences to the message before.
 //!
-//! A message is a byte of flags, its kind, and numbers as varints (seven bits a byte, the lowest first), signed ones with
-//! the sign in the lowest bit. A number that the messages before it on the page foretell is left out:
+//! A message is a byte of flags and numbers as varints (seven bits a byte, the lowest first), signed ones with the sign in
+//! the lowest bit. A number that the messages before it on the page [foretell](foretold) is left out:
 //!
 //! | number | there | what it is |
 //! | --- | --- | --- |
-//! | connection | unless SAME | difference to the message before |
+//! | more flags | with RARE | |
 //! | request | with ANSWER | how many messages before this one |
+//! | connection | unless SAME | difference to what is foretold |
+//! | kind | unless LIKE | |
 //! | gap | with GAP | bytes that the capture lacks |
 //! | offset in the stream | unless FOLLOWS | |
 //! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, SEALED |
 //! | source | with MOVED | |
-//! | place | with ELSEWHERE | difference to what is foretold: as far behind the piece before as packets lie apart |
+//! | place | with ELSEWHERE | difference to what is foretold |
 //! | TLS record | with SEALED | difference to the one before |
 //! | hole | with GAP | bytes that the capture lacks before the piece |
-//! | length | | of the first piece in full, else the difference to the piece before |
+//! | length | of the first piece unless LONG | of the first piece in full, else the difference to the piece before |
 //! | time | | difference to the piece before, above a bit: in microseconds, or in nanoseconds where that is not exact |
 //!
 //! The last seven stand there for each piece; with MORE another one follows.
+
+mod foretold;
+
+use std::sync::Arc;
 
 use crate::capture::{Place, Time};
 use crate::conversation::Piece;
 use crate::protocol::Side;
 use crate::stream::ConnectionId;
+use foretold::Foretold;
 
 /// Messages of a page, at most. A longer page takes longer to read; a shorter one has more messages that nothing foretells.
-pub(super) const LENGTH: u64 = 128;
+pub(super) const LENGTH: u64 = 512;
 /// Behind so many bytes, a page is full with fewer messages.
-const FULL: usize = 1024;
+const FULL: usize = 4096;
+
+/// It has flags that few have.
+const RARE: u8 = 1;
+const ANSWER: u8 = 1 << 1;
+/// It is of the connection that is foretold.
+const SAME: u8 = 1 << 2;
+/// It is of the kind that is foretold.
+const LIKE: u8 = 1 << 3;
+/// It begins where the one before it in its stream ended.
+const FOLLOWS: u8 = 1 << 4;
+/// It came whole in the packet behind that of the message before, in the place that is foretold.
+const PLAIN: u8 = 1 << 5;
+/// Its first piece is as long as is foretold.
+const LONG: u8 = 1 << 6;
 
 const FAULTY: u8 = 1;
 const ODD: u8 = 1 << 1;
 const GUESSED: u8 = 1 << 2;
 const GAP: u8 = 1 << 3;
-const ANSWER: u8 = 1 << 4;
-/// It begins where the one before it in its stream ended.
-const FOLLOWS: u8 = 1 << 5;
-/// It is of the connection of the message before.
-const SAME: u8 = 1 << 6;
-/// It came whole in the packet behind that of the message before, in the place that is foretold.
-const PLAIN: u8 = 1 << 7;
 
 /// A message as it stands on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +83,7 @@ impl Record {
 }
 
 /// The number of a kind, and its side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KindId(u32);
 
 impl KindId {
@@ -95,90 +109,6 @@ const ELSEWHERE: u64 = 1 << 2;
 /// It was in a TLS record.
 const SEALED: u64 = 1 << 3;
 const PIECE_BITS: u32 = 4;
-
-/// What the messages before foretell. Writer and reader keep the same.
-#[derive(Debug)]
-struct Foretold {
-    connection: u64,
-    packet: u64,
-    time: i64,
-    source: u16,
-    tls_record: u32,
-    lanes: [Lane; 4],
-    /// Numbers and ends of streams, each in the place that its number has among so many: a newer one drives an older one
-    /// out. No stream has the number 0, as connections count from 1.
-    streams: [(u64, u64); 128],
-}
-
-/// How packets lie in a source.
-#[derive(Debug, Clone, Copy, Default)]
-struct Lane {
-    source: u16,
-    /// Where the last piece ended.
-    end: u64,
-    /// Bytes between the payloads of two packets that follow each other.
-    between: u64,
-}
-
-impl Default for Foretold {
-    fn default() -> Self {
-        Self {
-            connection: 0,
-            packet: 0,
-            time: 0,
-            source: 0,
-            tls_record: 0,
-            lanes: [Lane::default(); 4],
-            streams: [(0, 0); 128],
-        }
-    }
-}
-
-impl Foretold {
-    /// Notes where a message of a stream ends, and says where the one before it did, as far as that is known.
-    fn stream(&mut self, connection: ConnectionId, side: Side) -> Option<(bool, &mut u64)> {
-        let number = connection.0 << 1 | u64::from(side == Side::Response);
-        let slot = number as usize % self.streams.len();
-        let (owner, end) = self.streams.get_mut(slot)?;
-        let is_known = *owner == number;
-        *owner = number;
-        Some((is_known, end))
-    }
-
-    fn lane(&self, source: u16) -> Lane {
-        let lane = self.lanes.get(usize::from(source) % self.lanes.len()).copied().unwrap_or_default();
-        if lane.source == source { lane } else { Lane { source, ..Lane::default() } }
-    }
-
-    /// Where a piece lies if it is so many packets behind the last one.
-    fn place(&self, source: u16, packets: u64) -> u64 {
-        let lane = self.lane(source);
-        lane.end.wrapping_add(packets.wrapping_mul(lane.between))
-    }
-
-    /// Learns from a piece.
-    fn learn(&mut self, piece: &Piece, length: u64) {
-        let Place { source, offset } = piece.place;
-        let packets = piece.packet.wrapping_sub(self.packet);
-        let mut lane = self.lane(source);
-        let passed = offset.wrapping_sub(lane.end);
-        if lane.end > 0 && passed != packets.wrapping_mul(lane.between) {
-            let between = if packets == 1 { Some(passed) } else { passed.checked_div(packets) };
-            lane.between = between.filter(|between| u16::try_from(*between).is_ok()).unwrap_or(lane.between);
-        }
-        lane.end = offset.wrapping_add(length);
-        let slot = usize::from(source) % self.lanes.len();
-        if let Some(place) = self.lanes.get_mut(slot) {
-            *place = lane;
-        }
-        self.packet = piece.packet;
-        self.time = piece.time.nanoseconds();
-        self.source = source;
-        if piece.tls_record > 0 {
-            self.tls_record = piece.tls_record;
-        }
-    }
-}
 
 /// A page that is being written.
 #[derive(Debug, Default)]
@@ -206,38 +136,39 @@ impl Draft {
         self.messages += 1;
         // Never so; what has no pieces has no bytes.
         let (first, more) = pieces.split_first().unwrap_or((&NO_PIECE, &[]));
+        let rare = set(&[(record.faulty, FAULTY), (record.odd, ODD), (record.guessed, GUESSED), (record.gap > 0, GAP)]);
+        let before = foretold.connection(record.request);
+        let same = record.connection.0 == before;
+        let like = record.kind == foretold.kind(record.request, record.connection);
+        let follows = record.stream_offset == foretold.end(record.connection, record.kind.side());
         let packets = first.packet.wrapping_sub(foretold.packet);
         let is_plain = more.is_empty()
             && packets == 1
             && first.tls_record == 0
             && first.place.source == foretold.source
             && first.place.offset == foretold.place(foretold.source, 1);
-        let there: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
-        let end = record.stream_offset.wrapping_add(there).wrapping_add(record.gap);
-        let stream = foretold.stream(record.connection, record.kind.side());
-        let follows = stream.is_some_and(|(is_known, before)| {
-            let before = std::mem::replace(before, end);
-            is_known && before == record.stream_offset
-        });
-        let same = record.connection.0 == foretold.connection;
-        let flags = [
-            (record.faulty, FAULTY),
-            (record.odd, ODD),
-            (record.guessed, GUESSED),
-            (record.gap > 0, GAP),
+        let length = first.end - first.start;
+        let long = length == foretold.length(record.kind);
+        bytes.push(set(&[
+            (rare != 0, RARE),
             (record.request > 0, ANSWER),
-            (follows, FOLLOWS),
             (same, SAME),
+            (like, LIKE),
+            (follows, FOLLOWS),
             (is_plain, PLAIN),
-        ];
-        bytes.push(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum());
-        put(bytes, u64::from(record.kind.0));
-        if !same {
-            put_signed(bytes, record.connection.0.wrapping_sub(foretold.connection).cast_signed());
-            foretold.connection = record.connection.0;
+            (long, LONG),
+        ]));
+        if rare != 0 {
+            bytes.push(rare);
         }
         if record.request > 0 {
             put(bytes, record.request);
+        }
+        if !same {
+            put_signed(bytes, record.connection.0.wrapping_sub(before).cast_signed());
+        }
+        if !like {
+            put(bytes, u64::from(record.kind.0));
         }
         if record.gap > 0 {
             put(bytes, record.gap);
@@ -245,20 +176,39 @@ impl Draft {
         if !follows {
             put(bytes, record.stream_offset);
         }
+        let there: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
+        let end = record.stream_offset.wrapping_add(there).wrapping_add(record.gap);
+        foretold.learn_message(record.connection, record.kind, record.request, length, end);
         let mut at = record.stream_offset;
         let mut hole_before = |piece: &Piece| {
             let hole = piece.start.wrapping_sub(at);
             at = piece.end;
             (record.gap > 0).then_some(hole)
         };
-        put_piece(bytes, foretold, first, is_plain, hole_before(first), None, !more.is_empty());
+        let first_length = if long { Length::Foretold(length) } else { Length::Full };
+        put_piece(bytes, foretold, first, is_plain, hole_before(first), first_length, !more.is_empty());
         let mut before = first;
         for (piece, left) in more.iter().zip((0..more.len()).rev()) {
-            let length_before = Some(before.end - before.start);
-            put_piece(bytes, foretold, piece, false, hole_before(piece), length_before, left > 0);
+            let length = Length::Behind(before.end - before.start);
+            put_piece(bytes, foretold, piece, false, hole_before(piece), length, left > 0);
             before = piece;
         }
     }
+}
+
+/// The sum of the flags that are set.
+fn set(flags: &[(bool, u8)]) -> u8 {
+    flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum()
+}
+
+/// How the length of a piece stands there.
+#[derive(Debug, Clone, Copy)]
+enum Length {
+    /// Not at all.
+    Foretold(u64),
+    Full,
+    /// As the difference to that of the piece before.
+    Behind(u64),
 }
 
 const NO_PIECE: Piece = Piece {
@@ -276,7 +226,7 @@ fn put_piece(
     piece: &Piece,
     is_plain: bool,
     hole: Option<u64>,
-    length_before: Option<u64>,
+    length_as: Length,
     more: bool,
 ) {
     let Place { source, offset } = piece.place;
@@ -302,9 +252,10 @@ fn put_piece(
         put(bytes, hole);
     }
     let length = piece.end - piece.start;
-    match length_before {
-        None => put(bytes, length),
-        Some(before) => put_signed(bytes, length.wrapping_sub(before).cast_signed()),
+    match length_as {
+        Length::Foretold(_) => {}
+        Length::Full => put(bytes, length),
+        Length::Behind(before) => put_signed(bytes, length.wrapping_sub(before).cast_signed()),
     }
     let time = piece.time.nanoseconds().wrapping_sub(foretold.time);
     if time % MICROSECOND == 0 {
@@ -343,75 +294,95 @@ fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, folded(number));
 }
 
+/// The bytes of a page.
+#[derive(Debug)]
+pub(super) enum Bytes<'b> {
+    /// Of the one that is written to.
+    Open(&'b [u8]),
+    /// Of a full one, inflated.
+    Sealed(Arc<[u8]>),
+}
+
+impl Bytes<'_> {
+    fn get(&self) -> &[u8] {
+        match self {
+            Bytes::Open(bytes) => bytes,
+            Bytes::Sealed(bytes) => bytes,
+        }
+    }
+}
+
 /// A page that is being read.
 #[derive(Debug)]
 pub(super) struct Page<'b> {
-    rest: &'b [u8],
+    bytes: Bytes<'b>,
+    at: usize,
     foretold: Foretold,
 }
 
 impl<'b> Page<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Self {
-        Self { rest: bytes, foretold: Foretold::default() }
+    pub(super) fn new(bytes: Bytes<'b>) -> Self {
+        Self { bytes, at: 0, foretold: Foretold::default() }
     }
 
     /// Reads the next message and puts its pieces behind those that are there; None at the end.
     pub(super) fn next(&mut self, mut pieces: Option<&mut Vec<Piece>>) -> Option<Record> {
-        let (&flags, rest) = self.rest.split_first()?;
-        self.rest = rest;
+        let flags = self.byte()?;
         let has = |flag: u8| flags & flag != 0;
-        let kind = KindId(self.number()? as u32);
-        if !has(SAME) {
-            self.foretold.connection = self.foretold.connection.wrapping_add_signed(self.signed()?);
-        }
-        let connection = ConnectionId(self.foretold.connection);
+        let rare = if has(RARE) { self.byte()? } else { 0 };
+        let is = |flag: u8| rare & flag != 0;
         let request = if has(ANSWER) { self.number()? } else { 0 };
-        let gap = if has(GAP) { self.number()? } else { 0 };
-        let explicit = if has(FOLLOWS) { None } else { Some(self.number()?) };
-        let (_, end) = self.foretold.stream(connection, kind.side())?;
-        let stream_offset = explicit.unwrap_or(*end);
+        let before = self.foretold.connection(request);
+        let connection = if has(SAME) { before } else { before.wrapping_add_signed(self.signed()?) };
+        let connection = ConnectionId(connection);
+        let kind = if has(LIKE) { self.foretold.kind(request, connection) } else { KindId(self.number()? as u32) };
+        let gap = if is(GAP) { self.number()? } else { 0 };
+        let follows = self.foretold.end(connection, kind.side());
+        let stream_offset = if has(FOLLOWS) { follows } else { self.number()? };
+        let first_length = if has(LONG) { Length::Foretold(self.foretold.length(kind)) } else { Length::Full };
+        let (first, mut more) = self.piece(stream_offset, has(PLAIN), is(GAP), first_length)?;
+        let mut piece = first;
         let mut there = 0_u64;
         let mut before_hole = None;
         let mut at = stream_offset;
-        let mut time = None;
-        let mut length_before = None;
+        let mut time = first.time;
         loop {
-            let (piece, more) = self.piece(at, has(PLAIN), has(GAP), length_before)?;
             if piece.start != at && before_hole.is_none() {
                 before_hole = Some(there);
             }
             at = piece.end;
-            let of_piece = piece.end.wrapping_sub(piece.start);
-            there = there.wrapping_add(of_piece);
-            length_before = Some(of_piece);
-            time = time.max(Some(piece.time));
+            let length = piece.end.wrapping_sub(piece.start);
+            there = there.wrapping_add(length);
+            time = time.max(piece.time);
             if let Some(pieces) = &mut pieces {
                 pieces.push(piece);
             }
             if !more {
                 break;
             }
+            (piece, more) = self.piece(at, false, is(GAP), Length::Behind(length))?;
         }
-        let (_, end) = self.foretold.stream(connection, kind.side())?;
         let size = there.wrapping_add(gap);
-        *end = stream_offset.wrapping_add(size);
+        let end = stream_offset.wrapping_add(size);
+        let first_length = first.end.wrapping_sub(first.start);
+        self.foretold.learn_message(connection, kind, request, first_length, end);
         Some(Record {
             kind,
             connection,
             request,
             gap,
             stream_offset,
-            guessed: has(GUESSED),
-            faulty: has(FAULTY),
-            odd: has(ODD),
+            guessed: is(GUESSED),
+            faulty: is(FAULTY),
+            odd: is(ODD),
             length: before_hole.unwrap_or(there),
             size,
-            time: time.unwrap_or_default(),
+            time,
         })
     }
 
     /// Reads a piece, and whether another one follows. It begins at a place in the stream or behind a hole there.
-    fn piece(&mut self, at: u64, is_plain: bool, has_hole: bool, length_before: Option<u64>) -> Option<(Piece, bool)> {
+    fn piece(&mut self, at: u64, is_plain: bool, has_hole: bool, length_as: Length) -> Option<(Piece, bool)> {
         let (bits, packets) = if is_plain {
             (0, 1)
         } else {
@@ -429,9 +400,10 @@ impl<'b> Page<'b> {
             i64::from(self.foretold.tls_record).wrapping_add(self.signed()?).cast_unsigned() as u32
         };
         let start = if has_hole { at.wrapping_add(self.number()?) } else { at };
-        let length = match length_before {
-            None => self.number()?,
-            Some(before) => before.wrapping_add_signed(self.signed()?),
+        let length = match length_as {
+            Length::Foretold(length) => length,
+            Length::Full => self.number()?,
+            Length::Behind(before) => before.wrapping_add_signed(self.signed()?),
         };
         let passed = self.number()?;
         let passed = if passed & 1 == 0 {
@@ -452,9 +424,15 @@ impl<'b> Page<'b> {
     }
 
     #[inline]
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get().get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    #[inline]
     fn number(&mut self) -> Option<u64> {
-        let (&byte, rest) = self.rest.split_first()?;
-        self.rest = rest;
+        let byte = self.byte()?;
         // Most numbers are a byte.
         if byte < 0x80 { Some(byte.into()) } else { self.long_number(byte) }
     }
@@ -463,8 +441,7 @@ impl<'b> Page<'b> {
         let mut number = u64::from(first & 0x7f);
         let mut shift = 7;
         loop {
-            let (&byte, rest) = self.rest.split_first()?;
-            self.rest = rest;
+            let byte = self.byte()?;
             number |= u64::from(byte & 0x7f).checked_shl(shift)?;
             if byte < 0x80 {
                 return Some(number);

@@ -186,6 +186,15 @@ impl<'p> Found<'p> {
         })
     }
 
+    /// Reads the bytes behind the frame.
+    pub(super) fn behind_hole(&self, room: &Room) -> Result<Vec<u8>, BookError> {
+        let frame_pieces = of_frame(&room.pieces, &self.record).len();
+        let mut bytes = Vec::new();
+        let behind = room.pieces.get(frame_pieces..).unwrap_or_default();
+        read(&self.sources, behind, u64::MAX, &mut bytes, &mut Vec::new())?;
+        Ok(bytes)
+    }
+
     /// The name of the message's source, when it was seen just now that somebody has written into it.
     pub(super) fn changed_source(&self) -> Option<&str> {
         let source = self.sources.get(usize::from(self.source?))?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::error::ContextKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use super::chosen::Numbers;
 use crate::capture::live::{DEFAULT_BUFFER, DEFAULT_SNAP_LENGTH};
 use crate::capture::{Again, Captures, OpenError};
 use crate::conversation::{Endpoint, EndpointError, Options};
@@ -265,10 +266,16 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Only the message with this number
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) message: Vec<u64>,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenArgs,
+}
+
+/// Which messages are printed.
+#[derive(Debug, Args)]
+pub(crate) struct ChosenArgs {
+    /// Only the messages with these numbers: 5, 5-9, 5- (and all behind it), or several with commas between them
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true, value_delimiter = ',')]
+    pub(crate) message: Vec<Numbers>,
 }
 
 /// Arguments of `export`.
@@ -276,6 +283,8 @@ pub(crate) struct ShowArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenArgs,
     /// How to print a message
     #[arg(short, long, value_name = "FORMAT", default_value = "ndjson")]
     pub(crate) format: ExportFormat,

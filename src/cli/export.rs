@@ -2,6 +2,7 @@
 
 use super::End;
 use super::args::{Common, ExportArgs, ExportFormat};
+use super::chosen::Chosen;
 use super::input::{self, Out, Printer};
 use crate::conversation::Message;
 use crate::dissect::{Opening, Tally};
@@ -12,12 +13,15 @@ pub(super) fn run(export: &ExportArgs, common: &Common) -> anyhow::Result<End> {
     let catalog = super::catalog(common)?;
     let decoders = super::decoders(&export.input.messages.decode)?;
     let opening = Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) };
+    let (input, numbers) = (&export.input, &export.chosen.message);
     match export.format {
         ExportFormat::Ndjson => {
-            input::read(&export.input, common, &catalog, NdjsonWriter::new(opening, common.show_secrets))
+            let printer = NdjsonWriter::new(opening, common.show_secrets);
+            input::read(input, common, &catalog, Chosen::new(printer, numbers))
         }
         ExportFormat::Tree => {
-            input::read(&export.input, common, &catalog, TreeJsonWriter::new(opening, common.show_secrets))
+            let printer = TreeJsonWriter::new(opening, common.show_secrets);
+            input::read(input, common, &catalog, Chosen::new(printer, numbers))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: arguments, and one file a subcommand. Knows nothing but which module to call.
 
 mod args;
+mod chosen;
 mod explain;
 mod export;
 mod input;

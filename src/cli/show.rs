@@ -1,9 +1,8 @@
 //! `kafkascope show`: annotated trees.
 
-use anyhow::bail;
-
 use super::End;
 use super::args::{Common, ShowArgs};
+use super::chosen::Chosen;
 use super::input::{self, Out, Printer};
 use crate::conversation::Message;
 use crate::dissect::{Opening, Tally, Tree, dissect};
@@ -20,10 +19,8 @@ pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
         show_secrets: common.show_secrets,
         options: TreeOptions { verbose: common.verbose },
         zone: show.input.messages.time_zone.clone(),
-        wanted: show.message.clone(),
-        last: None,
     };
-    input::read(&show.input, common, &catalog, printer)
+    input::read(&show.input, common, &catalog, Chosen::new(printer, &show.chosen.message))
 }
 
 struct TreePrinter<'p> {
@@ -31,18 +28,10 @@ struct TreePrinter<'p> {
     show_secrets: bool,
     options: TreeOptions,
     zone: Zone,
-    /// The messages to show, by number; none: all.
-    wanted: Vec<u64>,
-    /// The number of the last message that came.
-    last: Option<u64>,
 }
 
 impl<'p> Printer<'p> for TreePrinter<'p> {
     fn print(&mut self, out: &mut Out, message: &Message<'_, 'p>) -> Tally {
-        self.last = Some(message.index);
-        if !self.wanted.is_empty() && !self.wanted.contains(&message.index) {
-            return Tally::default();
-        }
         let mut tree = Tree::opened(self.opening.with_topics(message.topics));
         dissect(&message.reading, message.frame, &mut tree);
         let (name, ty) = title(self.opening.catalog, message);
@@ -66,20 +55,5 @@ impl<'p> Printer<'p> for TreePrinter<'p> {
         text.push('\n');
         out.buffer.extend_from_slice(text.as_bytes());
         Tally::of(tree.faults())
-    }
-
-    fn is_done(&self) -> bool {
-        self.wanted.iter().max().is_some_and(|last| self.last >= Some(*last))
-    }
-
-    fn finish(&self) -> anyhow::Result<()> {
-        let last = self.last.unwrap_or(0);
-        let is_there = |number: &u64| (1..=last).contains(number);
-        let lacking: Vec<String> = self.wanted.iter().filter(|number| !is_there(number)).map(u64::to_string).collect();
-        if !lacking.is_empty() {
-            let messages = if last == 1 { "message" } else { "messages" };
-            bail!("there is no message {}: the capture has {last} {messages}, numbered from 1", lacking.join(", "));
-        }
-        Ok(())
     }
 }

@@ -291,7 +291,7 @@ impl Fault {
             FaultKind::Null => "this version has no null here; the writer used the rules of another version",
             FaultKind::TooManyElements { .. } => "the count was written wrongly, or the bytes before it are shifted",
             FaultKind::TooManyTags { .. } => {
-                "the bytes are shifted, or the writer left out the tagged fields of an inner struct"
+                "a length just before it is wrong, or the writer left out the tagged fields of an inner struct"
             }
             FaultKind::TagOrder { .. } => {
                 "tagged fields are written in the order of their tags, each once (KIP-482); the bytes may be shifted"

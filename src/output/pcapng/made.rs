@@ -20,6 +20,7 @@ use crate::stream::ConnectionId;
 ///   complete, so that messages come in their order; packets of messages that came side by side may be out of order.
 ///   (Responses whose request was not seen may come later than before, as readers wait for their requests.)
 /// - What the capture lacks of a message is lacking here: packets that say how long they were and end behind their headers.
+///   What it has behind such a hole is here as well, if it is given.
 /// - Before a message whose beginning was guessed, a byte is lacking: whoever reads the stream must guess as well.
 #[derive(Debug)]
 pub struct PacketMaker {
@@ -58,8 +59,9 @@ impl PacketMaker {
         Self { connections: HashMap::new(), last: (0, Vec::new()) }
     }
 
-    /// Appends the packets of a message. `comments` are those of the packets that brought it.
-    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, '_>, comments: &[String]) {
+    /// Appends the packets of a message. `behind` are the bytes that its pieces have behind its frame, one after the other, or
+    /// none: then they are lacking here. `comments` are those of the packets that brought it.
+    pub fn message(&mut self, out: &mut Vec<u8>, message: &Message<'_, '_>, behind: &[u8], comments: &[String]) {
         let first = message.pieces.iter().map(|piece| piece.time).min().unwrap_or(message.time);
         let is_request = message.side() == Side::Request;
         let is_answer = message.request.is_some();
@@ -83,17 +85,26 @@ impl PacketMaker {
         let comments: Vec<String> =
             comments.iter().filter(|comment| !is_shared || !said.contains(comment)).cloned().collect();
         segments.comments = &comments;
-        let mut rest = message.frame;
-        for piece in message.frame_pieces() {
-            let (bytes, behind) = rest.split_at_checked((piece.end - piece.start) as usize).unwrap_or((rest, &[]));
-            rest = behind;
-            for bytes in bytes.chunks(MOST as usize) {
-                segments.data(streams, message.side(), bytes, piece.time);
+        let frame_pieces = message.frame_pieces();
+        let mut at = message.stream_offset;
+        for (mut bytes, pieces) in
+            [(message.frame, frame_pieces), (behind, message.pieces.get(frame_pieces.len()..).unwrap_or_default())]
+        {
+            for piece in pieces {
+                let (data, more) = bytes.split_at_checked((piece.end - piece.start) as usize).unwrap_or((bytes, &[]));
+                bytes = more;
+                if data.is_empty() {
+                    break;
+                }
+                segments.lost(streams, message.side(), piece.start.saturating_sub(at), piece.time);
+                for data in data.chunks(MOST as usize) {
+                    segments.data(streams, message.side(), data, piece.time);
+                }
+                at = piece.start + data.len() as u64;
             }
         }
-        // What was captured behind a hole is no part of the frame, so it is missing here as well.
-        let missing = message.size() - message.frame.len() as u64;
-        segments.lost(streams, message.side(), missing, message.time);
+        let end = message.stream_offset + message.size();
+        segments.lost(streams, message.side(), end.saturating_sub(at), message.time);
         let last = message.packets.last().copied().unwrap_or_default();
         let said = if is_shared && last == before { [said, comments].concat() } else { comments };
         self.last = (last, said);

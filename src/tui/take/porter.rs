@@ -242,7 +242,9 @@ impl Porter<'_, '_> {
                     holds_secrets = holds_secrets || self.holds_secrets(&message);
                     // They are read in a room of their own.
                     let comments = self.book.comments_of(number).map_err(|error| unreadable(number, &error))?;
-                    maker.message(&mut out, &message, &comments);
+                    let behind = if message.gap > 0 { self.book.behind_hole(number) } else { Ok(Vec::new()) };
+                    let behind = behind.map_err(|error| unreadable(number, &error))?;
+                    maker.message(&mut out, &message, &behind, &comments);
                 }
             }
             if out.len() >= AT_ONCE {
