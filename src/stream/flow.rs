@@ -196,6 +196,11 @@ impl Flow {
             self.count_late(side, segment, out.counters);
             return;
         }
+        if self.waiting && has_data(segment) {
+            // What has waited too long on the other side is older than what this one says now.
+            let (half, peer) = self.halves.of(side);
+            peer.advance(half.seen, &mut out.stream(&mut self.teller, direction.opposite(), self.packets));
+        }
         self.take_slowly(side, segment, out);
         self.advance(out);
     }
