@@ -162,6 +162,12 @@ impl Half {
         self.has_begun() && !self.holds() && sequence == self.expected()
     }
 
+    /// Whether bytes with this number may be those that something waits for.
+    pub(super) fn may_be_filled(&self, sequence: u32) -> bool {
+        self.begin == Begin::Open
+            || self.holds() && self.position(sequence).is_some_and(|position| position <= self.next)
+    }
+
     /// Whether a number is anywhere near the stream.
     pub(super) fn is_near(&self, sequence: u32) -> bool {
         self.is_unknown() || self.position(sequence).is_some()
