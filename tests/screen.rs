@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-#[cfg(target_os = "linux")]
 use std::io::Write;
 #[cfg(target_os = "linux")]
 use std::net::{TcpListener, TcpStream};
@@ -195,6 +194,173 @@ fn a_terminal_that_goes_away_takes_the_program_with_it() {
         assert!(since.elapsed() < Duration::from_secs(10), "it is still there");
         sleep(Duration::from_millis(30));
     }
+}
+
+/// What a process has done: how often its main thread, which draws, went to sleep, and how often it has written.
+#[cfg(target_os = "linux")]
+fn done(process: &str) -> (u64, u64) {
+    let number = |file: &str, name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<u64>().unwrap()
+    };
+    (number("status", "voluntary_ctxt_switches:"), number("io", "syscw:"))
+}
+
+/// Nothing is drawn and nothing happens on the screen's thread while nothing comes: on a capture that is read, on one that may
+/// go on, and with a filter that waits for more.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_screen_does_nothing() {
+    let inputs = [
+        ("idle", "", "captures/tour.pcapng", ["341 messages", "UNSUPPORTED_VERSION"]),
+        ("quiet", "(cat captures/tour.pcapng; sleep 60) | ", "-", ["live", "UNSUPPORTED_VERSION"]),
+    ];
+    for (name, before, input, texts) in inputs {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("process");
+        let command = format!("{before}sh -c 'echo $$ > {}; exec kafkascope {input}'", file.display());
+        let Some(terminal) = Terminal::start(name, (120, 40), &command) else { return };
+        terminal.expect(&texts);
+        let process = process(&file);
+        for filter in [false, true] {
+            if filter {
+                terminal.press(&["f", "fetch", "Enter"]);
+                terminal.expect(&["of 341  filter: fetch", "FetchRe"]);
+            }
+            // What is still to be drawn is drawn, and then nothing.
+            let since = Instant::now();
+            loop {
+                let before = done(&process);
+                sleep(Duration::from_secs(2));
+                let after = done(&process);
+                if after == before {
+                    break;
+                }
+                let is_late = since.elapsed() > Duration::from_secs(20);
+                assert!(!is_late, "{name}, filter: {filter}: it does not come to rest: {before:?} {after:?}");
+            }
+        }
+        // It is awake all the same. One press leaves a filter, and where nothing is looked for any more ctrl-c quits.
+        terminal.press(&["Enter", "?"]);
+        terminal.expect(&["any other key closes"]);
+        terminal.press(&["x", "Escape"]);
+        terminal.expect(&["341 messages", "121/341", "► #"]);
+        assert!(!terminal.screen().contains("filter: fetch"));
+        terminal.press(&["f", "fetch", "Enter"]);
+        let since = Instant::now();
+        while terminal.expect(&["of 341  filter: fetch", "FetchRe"]).lines().next().is_some_and(|bar| bar.contains('%'))
+        {
+            assert!(since.elapsed() < Duration::from_secs(40), "the filter is never through");
+            sleep(Duration::from_millis(30));
+        }
+        terminal.press(&["C-c"]);
+        let since = Instant::now();
+        while terminal.screen().contains("? help") {
+            assert!(since.elapsed() < Duration::from_secs(40), "ctrl-c does not quit");
+            sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+#[test]
+fn what_comes_is_counted_by_the_second_until_all_is_there() {
+    let command = "(cat captures/tour.pcapng; sleep 6) | kafkascope -";
+    let Some(terminal) = Terminal::start("rate", (120, 40), command) else { return };
+    terminal.expect(&["live", "msg/s", "B/s"]);
+    terminal.expect(&["     0 msg/s      0 B/s"]);
+    let since = Instant::now();
+    while terminal.screen().contains("msg/s") {
+        assert!(since.elapsed() < Duration::from_secs(40), "the end is not noticed");
+        sleep(Duration::from_millis(30));
+    }
+    terminal.expect(&["341 messages"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+/// Where the cursor is and how many messages are listed: `12/34` in the bar.
+fn place(screen: &str) -> (u64, u64) {
+    let mut words = screen.lines().next().unwrap_or_default().split_whitespace();
+    let pair = |word: &str| word.split_once('/').and_then(|(row, all)| Some((row.parse().ok()?, all.parse().ok()?)));
+    words.find_map(pair).unwrap_or_default()
+}
+
+#[test]
+fn a_file_that_grows_is_followed_and_held_still() {
+    let whole = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/captures/tour.pcapng")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("growing.pcapng");
+    let mut file = std::fs::File::create(&path).unwrap();
+    let thirds = [whole.len() / 3, whole.len() / 3 * 2, whole.len()];
+    file.write_all(&whole[..thirds[0]]).unwrap();
+    let command = format!("kafkascope --follow {}", path.display());
+    let Some(terminal) = Terminal::start("follow", (120, 40), &command) else { return };
+    terminal.expect(&["growing.pcapng", "live", "msg/s", "/89  following"]);
+    terminal.press(&["F"]);
+    terminal.expect(&["not following"]);
+    terminal.press(&["F"]);
+    let (row, first) = place(&terminal.expect(&["following the newest message"]));
+    assert!(row == first && first > 10, "{row}/{first}");
+    file.write_all(&whole[thirds[0]..thirds[1]]).unwrap();
+    let since = Instant::now();
+    let second = loop {
+        let (row, all) = place(&terminal.screen());
+        if all > first {
+            assert_eq!(row, all, "the newest is not selected");
+            break all;
+        }
+        assert!(since.elapsed() < Duration::from_secs(40), "nothing more comes");
+        sleep(Duration::from_millis(30));
+    };
+    // What comes is kept, but not shown; that it comes can be seen.
+    terminal.press(&["P"]);
+    let (_, held) = place(&terminal.expect(&["paused", "what comes is kept"]));
+    assert!(held >= second);
+    file.write_all(&whole[thirds[1]..]).unwrap();
+    let since = Instant::now();
+    while terminal.screen().contains("     0 msg/s") {
+        assert!(since.elapsed() < Duration::from_secs(40), "nothing comes");
+        sleep(Duration::from_millis(30));
+    }
+    terminal.expect(&["     0 msg/s      0 B/s"]);
+    assert_eq!(place(&terminal.screen()).1, held);
+    terminal.press(&["P"]);
+    terminal.expect(&["following", "going on"]);
+    let (row, all) = place(&terminal.screen());
+    assert!(row == all && all > held, "{row}/{all}");
+    terminal.press(&["k"]);
+    terminal.expect(&[&format!(" {}/{all}", all - 1)]);
+    assert!(!terminal.screen().contains("following"));
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+/// Keys that are written when the connections have begun open them, while the screen is there.
+#[test]
+fn keys_that_come_late_open_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/44-sarama-tls12-aes256gcm-rsa");
+    let whole = std::fs::read(format!("{name}.pcap")).unwrap();
+    let (keys, fifo) = (folder.path().join("keys.log"), folder.path().join("fifo"));
+    std::fs::write(&keys, "").unwrap();
+    let command = format!("mkfifo {0}; kafkascope --keylog {1} {0}", fifo.display(), keys.display());
+    let Some(terminal) = Terminal::start("keys", (120, 40), &command) else { return };
+    terminal.expect(&["waiting for input"]);
+    let mut input = std::fs::OpenOptions::new().write(true).open(&fifo).unwrap();
+    let (first, second) = whole.split_at(whole.len() / 2);
+    input.write_all(first).unwrap();
+    terminal.expect(&["0 messages", "live", "no messages yet"]);
+    std::fs::copy(format!("{name}.keylog"), &keys).unwrap();
+    // Key logs are not looked into again at once where they have just been.
+    sleep(Duration::from_millis(500));
+    input.write_all(second).unwrap();
+    terminal.expect(&["→ :9392  ApiVersions", "ApiVersionsRequest message v3", "live"]);
+    drop(input);
+    // As many as `list` has of the whole capture, and its key log.
+    terminal.expect(&[" 48 messages  4 connections"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
 }
 
 #[test]

@@ -24,10 +24,12 @@ use crate::dissect::TopicNames;
 use crate::protocol::{ApiKey, Catalog, Side};
 use crate::stream::{self, ConnectionId, Tls};
 
+mod bell;
 mod indexer;
 mod page;
 mod room;
 
+pub use bell::Bell;
 pub use indexer::Indexer;
 pub use room::{BookError, Room};
 
@@ -44,6 +46,7 @@ const LOOK: u64 = 1 << 17;
 pub struct Book<'p> {
     catalog: &'p Catalog,
     state: RwLock<State<'p>>,
+    bell: Bell,
 }
 
 /// What the indexer writes and the readers read. It is locked for as long as it takes to read a page, never while a file
@@ -228,12 +231,18 @@ pub enum Step {
 impl<'p> Book<'p> {
     /// A book without messages.
     pub fn new(catalog: &'p Catalog) -> Self {
-        Self { catalog, state: RwLock::new(State { open_first: 1, ..State::default() }) }
+        let state = State { open_first: 1, ..State::default() };
+        Self { catalog, state: RwLock::new(state), bell: Bell::default() }
     }
 
     /// What is known of messages.
     pub fn catalog(&self) -> &'p Catalog {
         self.catalog
+    }
+
+    /// Rung whenever something is written into the book. Who makes something of it for the same sleeper rings it as well.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
     }
 
     /// How many messages there are so far. Their numbers are 1 to this.
@@ -385,7 +394,10 @@ impl<'p> Book<'p> {
     }
 
     fn state_mut(&self) -> RwLockWriteGuard<'_, State<'p>> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        let state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        // Who hears it waits for the lock, and reads then what is written now.
+        self.bell.ring();
+        state
     }
 }
 

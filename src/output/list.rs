@@ -101,9 +101,9 @@ const WIDE: Columns = Columns {
     grow_api: true,
 };
 /// Columns of a terminal from which on there is room for more.
-const ROOM_FOR_LATENCY: usize = 96;
-const ROOM_FOR_SIZE: usize = 116;
-const ROOM_FOR_CORRELATION: usize = 140;
+pub(crate) const ROOM_FOR_LATENCY: usize = 96;
+pub(crate) const ROOM_FOR_SIZE: usize = 116;
+pub(crate) const ROOM_FOR_CORRELATION: usize = 140;
 /// A summary gets so many columns, even where a line is longer than the terminal is wide then.
 const LEAST_SUMMARY: usize = 10;
 

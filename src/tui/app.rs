@@ -1,7 +1,7 @@
 //! The state of the screen, and what each key does to it.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::layout::{Position, Rect};
 
@@ -10,12 +10,13 @@ use super::config::Config;
 use super::decoder::{Answer, Decoder};
 use super::hex::{HexOptions, HexPane};
 use super::keys::{Key, Keymap, Pressed};
-use super::layout::{Areas, Layout, Pane};
+use super::layout::{Areas, Arrangement, Layout, Pane};
 use super::list::{ListPane, TimeFormat};
 use super::mouse::Drag;
 use super::opened::Opened;
 use super::pattern::Pattern;
 use super::prompt::{Prompt, Question, Typed};
+use super::rate::Rate;
 use super::seeker::Seeker;
 use super::take::{Menu, Taker, Taking, Target};
 use super::theme::Look;
@@ -30,6 +31,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) book: &'b Book<'p>,
     pub(super) opening: Opening<'p>,
     pub(super) status: Status,
+    /// How fast messages come, while it is not known how many will.
+    pub(super) rate: Option<Rate>,
     /// What is shown as the name of the capture.
     pub(super) name: String,
     pub(super) decoder: Decoder<'p>,
@@ -44,6 +47,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) view: Option<View<'p>>,
     /// The message whose tree is wanted.
     pub(super) wanted: Option<u64>,
+    /// The message that was selected last, also where none is now.
+    pub(super) last: Option<u64>,
     /// The message that is wanted, when it cannot be read.
     pub(super) unreadable: Option<u64>,
     pub(super) time: TimeFormat,
@@ -145,6 +150,7 @@ impl<'b, 'p> App<'b, 'p> {
             book,
             opening,
             status: Status::default(),
+            rate: None,
             name,
             decoder,
             keymap,
@@ -156,6 +162,7 @@ impl<'b, 'p> App<'b, 'p> {
             list: ListPane::default(),
             view: None,
             wanted: None,
+            last: None,
             unreadable: None,
             time: TimeFormat::default(),
             zone: Zone::utc(),
@@ -216,7 +223,14 @@ impl<'b, 'p> App<'b, 'p> {
 
     fn key_in_help(&mut self, key: Key) {
         let Mode::Help(top) = &mut self.mode else { return };
-        let Pressed::Action(action) = self.keymap.press(key) else { return };
+        let action = match self.keymap.press(key) {
+            Pressed::Action(action) => action,
+            Pressed::Begun => return,
+            Pressed::Nothing => {
+                self.mode = Mode::Usual;
+                return;
+            }
+        };
         match action {
             Action::Move(Motion::Up) => *top = top.saturating_sub(1),
             Action::Move(Motion::Down) => *top = top.saturating_add(1),
@@ -254,8 +268,8 @@ impl<'b, 'p> App<'b, 'p> {
             Action::CycleLayout => self.cycle_layout(),
             Action::Narrower => self.resize_tree(-40),
             Action::Wider => self.resize_tree(40),
-            Action::Taller => self.layout.list = (self.layout.list + 50).min(900),
-            Action::Shorter => self.layout.list = self.layout.list.saturating_sub(50).max(50),
+            Action::Taller => self.resize_list(50),
+            Action::Shorter => self.resize_list(-50),
             Action::Detail => self.layout.detail = !self.layout.detail,
             Action::NextBuffer => self.next_buffer(),
             Action::HexWidth => {
@@ -281,7 +295,7 @@ impl<'b, 'p> App<'b, 'p> {
             Action::Help => self.mode = Mode::Help(0),
             Action::Redraw => self.request = Some(Request::Redraw),
             Action::Suspend => self.request = Some(Request::Suspend),
-            Action::Cancel if self.seeker.cancel() || self.taking.cancel() => self.tell("stopped"),
+            Action::Cancel if self.is_seeking() || self.taking.taker.is_busy() => self.stop(),
             Action::Cancel | Action::Quit => self.request = Some(Request::Quit),
             Action::Search => self.ask(Question::Search, ""),
             Action::SearchNext => self.search(true),
@@ -318,9 +332,6 @@ impl<'b, 'p> App<'b, 'p> {
         self.focus = pane;
         if pane != Pane::List {
             self.lower = pane;
-        }
-        if pane == Pane::Hex {
-            self.bytes_to_tree();
         }
     }
 
@@ -367,11 +378,15 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn set_follow(&mut self, follow: bool) {
-        self.follow = follow;
         if follow {
             self.step(Motion::Last);
         }
-        self.tell(if follow { "following the newest message" } else { "not following" });
+        self.follow = follow && !self.status.finished;
+        self.tell(match (follow, self.follow) {
+            (true, false) => "the last message; nothing more will come",
+            (true, true) => "following the newest message",
+            (false, _) => "not following",
+        });
     }
 
     fn open(&mut self) {
@@ -395,16 +410,35 @@ impl<'b, 'p> App<'b, 'p> {
         }
     }
 
+    /// Undoes one thing: the first of these that there is. What lies over the screen has taken the key before.
     fn escape(&mut self) {
-        if self.layout.zoomed {
+        if self.seeker.is_searching() || self.taking.taker.is_busy() {
+            self.stop();
+        } else if self.layout.zoomed {
             self.layout.zoomed = false;
-        } else if self.seeker.cancel() || self.taking.cancel() {
-            self.tell("stopped");
-        } else if self.filter.is_some() && self.focus == Pane::List {
+        } else if self.filter.is_some() {
             self.set_filter("");
-        } else if self.focus != Pane::List {
+        } else {
             self.give_keys(Pane::List);
         }
+    }
+
+    /// Whether something is looked for among the messages that are there; a filter only waits when it has seen them all.
+    pub(super) fn is_seeking(&self) -> bool {
+        self.seeker.is_searching() || (self.seeker.is_busy() && self.sought < self.list.all)
+    }
+
+    /// Stops what takes long: a search, a filter that is not through yet, or what is saved.
+    fn stop(&mut self) {
+        if self.seeker.is_searching() {
+            self.seeker.cancel();
+        } else if self.is_seeking() {
+            // Half a filter would look like a whole one.
+            self.set_filter("");
+        } else {
+            self.taking.cancel();
+        }
+        self.tell("stopped");
     }
 
     /// Rows of messages that are in sight.
@@ -413,24 +447,36 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn cycle_layout(&mut self) {
-        let now = self.layout.arrangement(self.areas.screen());
         self.layout.zoomed = false;
-        let next = now.next();
-        self.layout.arrangement = Some(next);
-        self.tell(next.name());
+        let next = self.layout.next(self.areas.screen());
+        self.layout.arrangement = next;
+        self.tell(next.map_or("what suits the window", Arrangement::name));
     }
 
     fn resize_tree(&mut self, by: i16) {
         let whole = self.areas.tree.width + self.areas.divider.width + self.areas.hex.width;
         if self.areas.divider.width == 0 || whole == 0 {
+            self.tell("tree and bytes are not beside each other");
             return;
         }
         let now = (u32::from(self.areas.tree.width) * 1000 / u32::from(whole)) as u16;
         self.layout.tree = Some(now.saturating_add_signed(by).clamp(50, 950));
     }
 
+    fn resize_list(&mut self, by: i16) {
+        if self.layout.arrangement(self.areas.screen()) == Arrangement::Alone {
+            self.tell("there is one pane at a time");
+            return;
+        }
+        self.layout.list = self.layout.list.saturating_add_signed(by).clamp(50, 900);
+    }
+
     fn next_buffer(&mut self) {
         if let Some(view) = &mut self.view {
+            if view.opened.buffers() == 1 {
+                self.tell("nothing was inflated from this message");
+                return;
+            }
             view.hex.next_buffer(&view.opened);
         }
         self.bytes_to_tree();
@@ -526,6 +572,7 @@ impl<'b, 'p> App<'b, 'p> {
         let is_filling = self.seeker.is_busy() && self.anchor.is_some_and(|anchor| self.sought < anchor);
         if selected != self.wanted && !is_filling {
             self.wanted = selected;
+            self.last = selected.or(self.last);
             self.unreadable = None;
             match selected {
                 Some(number) => self.decoder.open(number),
@@ -542,15 +589,25 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn take_status(&mut self) {
+        let status = self.book.status();
+        if status.finished || status.total.is_some() {
+            self.rate = None;
+        } else {
+            self.rate.get_or_insert_default().note(Instant::now(), self.book.len(), status.bytes);
+        }
         if self.paused {
             return;
         }
-        let status = self.book.status();
         if let Some(trouble) = status.troubles.get(self.status.troubles.len()..).and_then(<[String]>::last) {
             self.fail(trouble.clone());
         }
         self.status = status;
         self.list.all = self.book.len();
+    }
+
+    /// How long the screen stays true when nothing happens; None: for good.
+    pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
+        self.rate.as_ref()?.rest(now)
     }
 
     /// Whether something in sight is not decoded yet.

@@ -111,8 +111,7 @@ impl<'p> Worker<'_, 'p> {
         match self.book.message(number, room) {
             Ok(message) => {
                 let mut opened = Opened::new(&message, self.opening, self.show_secrets, self.book.topics());
-                // A comment that cannot be read is not worth a word when the message can.
-                opened.comments = self.book.comments_before(number).unwrap_or_default();
+                opened.take_comments(self.book);
                 Answer::Opened(Box::new(opened))
             }
             Err(error) => Answer::Failed(number, error.to_string()),
@@ -140,6 +139,8 @@ impl<'p> Worker<'_, 'p> {
     }
 
     fn send(&self, answer: Answer<'p>) -> bool {
-        self.answers.send(answer).is_ok()
+        let is_there = self.answers.send(answer).is_ok();
+        self.book.bell().ring();
+        is_there
     }
 }

@@ -3,172 +3,183 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, View};
-use super::text::Pen;
-use crate::dissect::{Place, Scope, What};
+use super::draw::draw_title;
+use super::facts::{Fact, Of, facts};
+use super::layout::DETAIL_BESIDE;
+use super::opened::place;
+use super::rows::in_one_line;
+use super::text::{Pen, tail};
+use super::theme::Look;
+use crate::dissect::What;
 use crate::output::anatomy;
-use crate::output::table::{harmless, wrap};
+use crate::output::describe::Line;
+use crate::output::table::wrap;
 use crate::output::tree_text::write_span;
-use crate::protocol::{Catalog, Field, SchemaField};
+
+/// Columns of the names of facts.
+const NAMES: u16 = 8;
+/// Rows from which on the last one is kept for bytes.
+const ROOM_FOR_BYTES: usize = 4;
 
 /// Draws it.
 pub(super) fn draw(app: &App<'_, '_>, area: Rect, buffer: &mut Buffer) {
     let Some(view) = app.view.as_ref().filter(|_| area.height > 0) else { return };
     let index = view.tree.selected();
-    let Some(span) = view.opened.span(index) else { return };
     let line = view.opened.describer().line(index as usize);
-    let look = app.look;
-    let is_pane = area.height > 1;
-    let mut first = Rect { height: 1, ..area };
-    if is_pane {
-        for x in area.left()..area.right() {
-            buffer.set_string(x, area.y, ratatui::symbols::line::HORIZONTAL, look.faint());
-        }
-        first.y += 1;
-    }
-    let mut pen = Pen::new(buffer, first);
-    let mut place = String::new();
-    write_span(&mut place, span);
-    pen.put(" ", Style::new());
-    pen.put(&line.name, look.region(view.opened.region(index)));
-    if !line.ty.is_empty() {
-        pen.put(" ", Style::new());
-        pen.put(&line.ty, look.faint());
-    }
-    if !line.value.is_empty() {
-        let is_fault =
-            view.opened.tree.nodes().get(index as usize).is_some_and(|node| matches!(node.what, What::Fault(_)));
-        pen.put(if is_fault { " " } else { " = " }, look.faint());
-        pen.put(&line.value, Style::new());
-    }
-    pen.put("  ", Style::new());
-    pen.put(&place, look.faint());
-    if !is_pane {
-        let comments = view.opened.comments.iter().filter(|_| index == 0).map(|comment| harmless(comment));
-        for text in short(view, index).into_iter().chain([line.note]).chain(comments).filter(|text| !text.is_empty()) {
-            pen.put(" · ", look.faint());
-            pen.put(&text, Style::new());
-        }
+    if area.height == 1 {
+        draw_line(view, index, &line, area, buffer, app.look);
         return;
     }
-    let mut y = first.bottom();
-    for (name, text) in facts(app.opening.catalog, view, index, line.note) {
-        for (at, piece) in wrap(&text, usize::from(area.width.saturating_sub(13)).max(10), 0).into_iter().enumerate() {
-            if y >= area.bottom() {
-                return;
+    let rows = |y: u16, height: u16| Rect { y, height, ..area };
+    draw_title(&[(&path(view, index, area.width), None)], rows(area.y, 1), buffer, app.look, false);
+    let used = draw_head(view, index, &line, rows(area.y + 1, 1), buffer, app.look);
+    let below = rows(area.y + 2, area.height - 2);
+    let mut all = facts(app.opening.catalog, view, index, &line);
+    if used > usize::from(area.width) {
+        // What does not fit into the first line is said in full.
+        all.insert(0, Fact { name: "value", text: line.value, of: Of::Bytes });
+    }
+    if area.width < DETAIL_BESIDE {
+        draw_facts(&all, Some((view, index)), below, buffer, app.look);
+        return;
+    }
+    let (of_field, of_bytes): (Vec<_>, Vec<_>) = all.into_iter().partition(|fact| fact.of == Of::Field);
+    // The lines about bytes are the longer ones.
+    let left = Rect { width: area.width / 20 * 9, ..below };
+    let right = Rect { x: left.right() + 1, width: area.width - left.width - 1, ..below };
+    draw_facts(&of_field, None, left, buffer, app.look);
+    draw_facts(&of_bytes, Some((view, index)), right, buffer, app.look);
+}
+
+/// The names down to a node, or their end.
+fn path(view: &View<'_>, index: u32, width: u16) -> String {
+    let path = view.opened.path(index).join(" / ");
+    let path = if path.is_empty() { view.opened.name(0) } else { path };
+    let room = usize::from(width.saturating_sub(4));
+    if path.width() > room { format!("…{}", tail(&path, room.saturating_sub(1))) } else { path }
+}
+
+/// Name, type, value and place of a node. Gives the columns that they would take with room enough.
+fn draw_head(view: &View<'_>, index: u32, line: &Line, area: Rect, buffer: &mut Buffer, look: Look) -> usize {
+    let opened = &view.opened;
+    let mut span = String::new();
+    if let Some(at) = opened.span(index) {
+        write_span(&mut span, at);
+    }
+    let is_fault = matches!(opened.what(index), Some(What::Fault(_)));
+    let name = opened.name(index);
+    let mut pen = Pen::new(buffer, area);
+    let mut used = 0;
+    let mut put = |text: &str, style: Style| {
+        used += text.width();
+        pen.put(text, style);
+    };
+    put(" ", Style::new());
+    put(&name, look.region(opened.region(index)));
+    if !line.ty.is_empty() {
+        put(" ", Style::new());
+        put(&line.ty, look.faint());
+    }
+    if !line.value.is_empty() {
+        put(if is_fault { " " } else { " = " }, look.faint());
+        put(&line.value, Style::new());
+    }
+    put("  ", Style::new());
+    put(&span, look.faint());
+    used
+}
+
+/// All in one line.
+fn draw_line(view: &View<'_>, index: u32, line: &Line, area: Rect, buffer: &mut Buffer, look: Look) {
+    let used = draw_head(view, index, line, area, buffer, look) as u16;
+    let mut pen = Pen::new(buffer, area);
+    pen.blanks(used);
+    let comments = view.opened.comments.iter().filter(|_| index == 0).map(|comment| in_one_line(comment));
+    let note = line.note.clone();
+    for text in reading(view, index).into_iter().chain([note]).chain(comments).filter(|text| !text.is_empty()) {
+        pen.put(" · ", look.faint());
+        pen.put(&text, Style::new());
+    }
+}
+
+/// What a field's value may be read as besides, in short.
+fn reading(view: &View<'_>, index: u32) -> Option<String> {
+    let place = place(view.opened.what(index)?)?;
+    anatomy::readings(place.ty(), view.opened.bytes(index)).into_iter().next()
+}
+
+/// Facts below each other; what is left of the area is for the bytes of a node.
+fn draw_facts(facts: &[Fact], node: Option<(&View<'_>, u32)>, area: Rect, buffer: &mut Buffer, look: Look) {
+    let width = usize::from(area.width.saturating_sub(NAMES + 3)).max(10);
+    let bytes = node.filter(|(view, index)| may_be_shown(view, *index));
+    let bytes = bytes.map(|(view, index)| view.opened.bytes(index)).unwrap_or_default();
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for fact in facts {
+        let lines = wrap(&fact.text, width, 0).into_iter().enumerate();
+        rows.extend(lines.map(|(at, line)| (if at == 0 { fact.name } else { "" }, line)));
+    }
+    let height = usize::from(area.height);
+    let is_kept = !bytes.is_empty() && height >= ROOM_FOR_BYTES;
+    rows.truncate(height - usize::from(is_kept));
+    let lines = hex(bytes, width, height - rows.len()).into_iter().enumerate();
+    rows.extend(lines.map(|(at, line)| (if at == 0 { "bytes" } else { "" }, line)));
+    for (y, (name, text)) in (area.y..area.bottom()).zip(rows) {
+        let mut pen = Pen::new(buffer, Rect { y, height: 1, ..area });
+        pen.put(" ", Style::new());
+        pen.column(name, NAMES, true, look.faint());
+        pen.put(" ", Style::new());
+        pen.put(&text, Style::new());
+    }
+}
+
+/// Whether there is no secret in a node's bytes. What holds others is not looked through for one.
+fn may_be_shown(view: &View<'_>, index: u32) -> bool {
+    match view.opened.what(index) {
+        Some(What::Scope(_)) => !view.opened.describer().is_guarded(),
+        _ => !view.opened.holds_secret(index),
+    }
+}
+
+/// The first bytes in hexadecimal and as text, in so many rows of a width. `…` says that there are more.
+fn hex(bytes: &[u8], width: usize, rows: usize) -> Vec<String> {
+    let columns = |count: usize| count * 3 + (count - 1) / 8 + 2 + count;
+    let fits = |count: &usize| columns(*count) < width;
+    let count = [32, 16, 8].into_iter().find(fits).unwrap_or(4);
+    let hexed = count * 3 + (count - 1) / 8;
+    let mut lines = Vec::new();
+    for (at, row) in bytes.chunks(count).take(rows).enumerate() {
+        let groups: Vec<String> = row
+            .chunks(8)
+            .map(|group| group.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "))
+            .collect();
+        let text: String = row
+            .iter()
+            .map(|byte| if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '.' })
+            .collect();
+        let more = if at + 1 == rows && bytes.len() > rows * count { "…" } else { "" };
+        lines.push(format!("{:hexed$} {text}{more}", groups.join("  ")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_fit_into_their_rows() {
+        assert_eq!(hex(b"ab\0", 40, 3), ["61 62 00                 ab."]);
+        assert_eq!(hex(&[0x41; 20], 40, 2).last().unwrap(), "41 41 41 41 41 41 41 41  AAAAAAAA…");
+        assert_eq!(hex(&[0x41; 16], 68, 1), [format!("{0}  {0}  {1}", ["41"; 8].join(" "), "A".repeat(16))]);
+        assert_eq!(hex(&[], 40, 3), [""; 0]);
+        assert_eq!(hex(&[1], 40, 0), [""; 0]);
+        for width in 0..140 {
+            for line in hex(&[0x20; 100], width, 2) {
+                assert!(line.chars().count() <= width.max(19), "{width} {line}");
             }
-            let mut pen = Pen::new(buffer, Rect { y, height: 1, ..area });
-            pen.put(" ", Style::new());
-            pen.column(if at == 0 { name } else { "" }, 9, true, look.faint());
-            pen.put(" ", Style::new());
-            pen.put(&piece, Style::new());
-            y += 1;
         }
     }
-}
-
-/// What one line has room for: since when the field is there, other readings.
-fn short(view: &View<'_>, index: u32) -> Vec<String> {
-    let Some((field, bytes)) = field_of(view, index) else { return Vec::new() };
-    let readings = anatomy::readings(field.ty, bytes);
-    readings.into_iter().take(1).collect()
-}
-
-/// A field and its bytes, where a node is one.
-fn field_of<'v, 'p>(view: &'v View<'p>, index: u32) -> Option<(&'p Field, &'v [u8])> {
-    let node = view.opened.tree.nodes().get(index as usize)?;
-    let (What::Value(place)
-    | What::Null(place)
-    | What::Scope(
-        Scope::Struct(place, _) | Scope::Array(place, ..) | Scope::Records(place, _) | Scope::Payload(place, _),
-    )) = node.what
-    else {
-        return None;
-    };
-    Some((place.field()?, view.opened.tree.bytes(&view.opened.frame, node.span)))
-}
-
-/// All that is known, by name.
-fn facts(catalog: &Catalog, view: &View<'_>, index: u32, about: String) -> Vec<(&'static str, String)> {
-    let mut facts = vec![("path", view.opened.path(index).join(" / "))];
-    if index == 0 {
-        facts.extend(view.opened.comments.iter().map(|comment| ("comment", harmless(comment))));
-    }
-    facts.push(("what", about));
-    let Some(node) = view.opened.tree.nodes().get(index as usize) else { return facts };
-    let bytes = view.opened.tree.bytes(&view.opened.frame, node.span);
-    let steps = match node.what {
-        What::Value(place) => anatomy::steps(place.ty(), bytes),
-        What::Part(part) => anatomy::steps_of_part(&part, bytes),
-        _ => String::new(),
-    };
-    facts.push(("how", steps));
-    if let What::Value(place) = node.what {
-        facts.push(("also", anatomy::readings(place.ty(), bytes).join(", ")));
-    }
-    let is_withheld = match node.what {
-        What::Value(place @ Place::Field(_)) => view.opened.describer().is_withheld(index as usize, place),
-        _ => false,
-    };
-    if !is_withheld {
-        facts.push(("bytes", hex(bytes)));
-    }
-    if let Some(piece) = view.opened.piece(node.span.start).filter(|_| node.span.buffer == 0) {
-        let stream = view.opened.stream_offset + u64::from(node.span.start);
-        let file = view.opened.file_offset(node.span.start).unwrap_or_default();
-        facts.push(("where", format!("packet {}, byte {stream} of the stream, {file} of the file", piece.packet)));
-    }
-    if let Some((field, _)) = field_of(view, index) {
-        facts.push(("schema", schema(catalog, field)));
-    }
-    facts.retain(|(_, text)| !text.is_empty());
-    facts
-}
-
-/// The first bytes, one by one.
-fn hex(bytes: &[u8]) -> String {
-    const SHOWN: usize = 64;
-    let mut text: Vec<String> = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
-    if bytes.len() > SHOWN {
-        text.push(format!("… {} more", bytes.len() - SHOWN));
-    }
-    text.join(" ")
-}
-
-/// What the schema says of a field: versions, tag, null, default.
-fn schema(catalog: &Catalog, field: &Field) -> String {
-    let mut names = field.path.split('.');
-    let Some(schema) = names.next().and_then(|name| catalog.schema(name)) else { return String::new() };
-    let mut fields = &schema.fields;
-    let mut found: Option<&SchemaField> = None;
-    for name in names {
-        let Some(next) = fields.iter().find(|field| *field.name == *name) else { break };
-        found = Some(next);
-        fields = match next.fields.as_slice() {
-            [] => schema
-                .common
-                .iter()
-                .find(|shared| next.ty.struct_name() == Some(&*shared.name))
-                .map_or(fields, |shared| &shared.fields),
-            _ => &next.fields,
-        };
-    }
-    let Some(found) = found.filter(|found| *found.name == *field.name) else { return String::new() };
-    // One version, or several.
-    let versions = |range: String| {
-        let is_one = range.bytes().all(|byte| byte.is_ascii_digit());
-        format!("{} {range}", if is_one { "version" } else { "versions" })
-    };
-    let mut facts = vec![format!("{} {}, {}", field.path, field.type_name, versions(found.versions.to_string()))];
-    if let Some(tag) = field.tag {
-        facts.push(format!("tag {tag} in {}", versions(found.tagged.to_string())));
-    }
-    if !found.nullable.is_empty() {
-        facts.push(format!("null allowed in {}", versions(found.nullable.to_string())));
-    }
-    if let Some(default) = &found.default {
-        facts.push(format!("default {default}"));
-    }
-    facts.join(", ")
 }

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use ratatui::symbols;
 use unicode_width::UnicodeWidthStr;
 
-use super::action::{ACTIONS, Action};
+use super::action::ACTIONS;
 use super::app::{App, Mode};
 use super::layout::Pane;
 use super::list::ListOptions;
@@ -51,10 +51,9 @@ impl App<'_, '_> {
     /// What is read, how much of it, what is odd; where we are.
     fn draw_bar(&self, area: Rect, buffer: &mut Buffer) {
         buffer.set_style(area, self.look.bar());
-        let status = &self.status;
         let mut right = String::new();
-        let row = self.list.scroll.cursor + 1;
-        if self.list.len() > 0 {
+        let row = (self.list.scroll.cursor + 1).min(self.list.len());
+        if self.list.len() > 0 || self.filter.is_some() {
             right = format!("{row}/{}", self.list.len());
         }
         if let Some(filter) = &self.filter {
@@ -65,46 +64,77 @@ impl App<'_, '_> {
             (_, true) => "  following ",
             _ => " ",
         });
+        let room = usize::from(area.width).saturating_sub(right.width() + 3);
+        let mut pieces = self.facts();
+        let width = |pieces: &[Fact]| pieces.iter().map(|fact| 2 + fact.text.width()).sum::<usize>();
+        // What matters least goes first where there is no room, and goes whole.
+        while self.name.width() + width(&pieces) > room
+            && let Some(least) = (0..pieces.len()).min_by_key(|at| pieces.get(*at).map(|fact| fact.rank))
+        {
+            pieces.remove(least);
+        }
         let mut pen = Pen::new(buffer, area);
-        pen.keep_right(right.len() as u16 + 1);
+        pen.keep_right(right.width() as u16 + 1);
         pen.put(" ", Style::new());
-        pen.put(&self.name, self.look.heading());
-        let counted = |count: u64, one: &str, many: &str| format!("  {count} {}", if count == 1 { one } else { many });
-        pen.put(&counted(self.list.all, "message", "messages"), Style::new());
-        let connections = status.conversation.connections;
-        pen.put(&counted(connections, "connection", "connections"), Style::new());
-        let odd = [
-            (status.drops, "dropped", "dropped"),
-            (status.faulty, "fault", "faults"),
-            (status.conversation.cut, "cut", "cut"),
-            (status.streams.gaps, "gap", "gaps"),
-            (status.conversation.guessed, "guess", "guesses"),
+        // The end of a path says more than its beginning.
+        if self.name.width() > room {
+            pen.put("…", self.look.heading());
+            pen.put(tail(&self.name, room.saturating_sub(1)), self.look.heading());
+        } else {
+            pen.put(&self.name, self.look.heading());
+        }
+        for fact in pieces {
+            pen.put("  ", Style::new());
+            pen.put(&fact.text, fact.style);
+        }
+        pen.right(&right, Style::new());
+    }
+
+    /// What the bar says of the capture.
+    fn facts(&self) -> Vec<Fact> {
+        let (look, status) = (self.look, &self.status);
+        let counted = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        let mut facts = vec![
+            Fact { rank: 6, text: counted(self.list.all, "message", "messages"), style: Style::new() },
+            Fact {
+                rank: 1,
+                text: counted(status.conversation.connections, "connection", "connections"),
+                style: Style::new(),
+            },
         ];
-        for (count, one, many) in odd.into_iter().filter(|(count, ..)| *count > 0) {
-            pen.put(&counted(count, one, many), self.look.odd());
+        let saving = self.taking.progress().map(|(done, all)| format!("saving {}", progress(done, all)));
+        let seeking = || self.is_seeking().then(|| progress(self.sought, self.list.all));
+        let reading = || match status.total.filter(|total| *total > 0) {
+            _ if status.finished => None,
+            Some(total) => Some(progress(status.bytes, total)),
+            None => Some("live".to_owned()),
+        };
+        if let Some(text) = saving.or_else(seeking).or_else(reading) {
+            facts.push(Fact { rank: 10, text, style: look.heading() });
+        }
+        if let Some(rate) = &self.rate {
+            facts.push(Fact { rank: 7, text: rate.text(), style: Style::new() });
+        }
+        let odd = [
+            (9, status.drops, "dropped", "dropped"),
+            (8, status.faulty, "fault", "faults"),
+            (5, status.conversation.cut, "cut", "cut"),
+            (4, status.streams.gaps, "gap", "gaps"),
+            (3, status.conversation.guessed, "guess", "guesses"),
+        ];
+        for (rank, count, one, many) in odd.into_iter().filter(|(_, count, ..)| *count > 0) {
+            facts.push(Fact { rank, text: counted(count, one, many), style: look.odd() });
         }
         if !status.troubles.is_empty() {
-            pen.put("  damaged", self.look.odd());
+            facts.push(Fact { rank: 8, text: "damaged".to_owned(), style: look.odd() });
         }
         let (without_keys, closed) = (status.tls.without_keys, status.tls.closed());
         for (count, what) in [(without_keys, "TLS without keys"), (closed - without_keys, "TLS not readable")] {
             if count > 0 {
-                pen.put(&format!("  {count} {what}"), Style::new());
+                facts.push(Fact { rank: 2, text: format!("{count} {what}"), style: Style::new() });
             }
         }
-        if let Some((done, all)) = self.taking.progress() {
-            pen.put("  saving", self.look.heading());
-            pen.put(&progress(done, all), self.look.heading());
-        } else if self.seeker.is_busy() && self.list.all > 0 {
-            pen.put(&progress(self.sought, self.list.all), self.look.heading());
-        } else if !status.finished {
-            let text = match status.total.filter(|total| *total > 0) {
-                Some(total) => progress(status.bytes, total),
-                None => "  live".to_owned(),
-            };
-            pen.put(&text, self.look.heading());
-        }
-        pen.right(&right, Style::new());
+        facts
     }
 
     fn draw_list(&mut self, buffer: &mut Buffer) {
@@ -119,17 +149,30 @@ impl App<'_, '_> {
             partner,
             marks: &marks,
         };
-        if self.list.len() == 0 && !self.areas.list.is_empty() {
-            let text = match (self.status.finished, self.list.wanted.is_some()) {
-                (true, true) => "no message passes the filter; Esc leaves it",
-                (true, false) => "no Kafka messages found",
-                (false, _) if !self.status.opened => "waiting for input",
-                (false, _) => "no messages yet",
-            };
-            Pen::new(buffer, self.areas.list).put(text, self.look.faint());
+        if self.list.len() == 0 {
+            // Where only one pane is shown, it is said there.
+            let panes = [self.areas.list, self.areas.tree, self.areas.hex];
+            if let Some(area) = panes.into_iter().find(|area| !area.is_empty()) {
+                let mut pen = Pen::new(buffer, area);
+                let has_keys = self.focus == Pane::List && area == self.areas.list;
+                pen.put(if has_keys { KEYS } else { " " }, self.look.heading_with_keys());
+                pen.put(self.nothing(), self.look.faint());
+            }
             return;
         }
         self.list.draw(self.areas.list, buffer, &options);
+    }
+
+    /// Why there are no messages.
+    fn nothing(&self) -> &'static str {
+        match (self.status.finished, self.list.wanted.is_some()) {
+            (true, true) if self.is_seeking() => "no message passes the filter so far; Esc leaves it",
+            (true, true) => "no message passes the filter; Esc leaves it",
+            (true, false) => "no Kafka messages found",
+            (false, true) => "no message passes the filter yet; Esc leaves it",
+            (false, false) if !self.status.opened => "waiting for input",
+            (false, false) => "no messages yet",
+        }
     }
 
     fn draw_tree(&mut self, buffer: &mut Buffer) {
@@ -155,9 +198,12 @@ impl App<'_, '_> {
         };
         let buffers = view.opened.buffers();
         let chosen = |number: u32| (buffers > 1).then_some(number == view.hex.buffer);
-        let inflated: Vec<String> = (1..buffers).map(|number| format!("inflated #{number}")).collect();
-        let mut names = vec![("frame", chosen(0))];
-        names.extend((1..).zip(&inflated).map(|(number, name)| (name.as_str(), chosen(number))));
+        let title_of = |number: u32| {
+            let name = if number == 0 { "frame".to_owned() } else { format!("inflated #{number}") };
+            if chosen(number) == Some(true) { format!("[{name}]") } else { name }
+        };
+        let names: Vec<String> = (0..buffers).map(title_of).collect();
+        let names: Vec<_> = (0..).zip(&names).map(|(number, name)| (name.as_str(), chosen(number))).collect();
         // The chosen one must be in sight, however many there are.
         let skipped = (view.hex.buffer as usize).saturating_sub(3).min(names.len().saturating_sub(1));
         let names = names.get(skipped..).unwrap_or_default();
@@ -201,11 +247,9 @@ impl App<'_, '_> {
                 pen.put(&notice.text, if notice.is_error { self.look.odd() } else { Style::new() });
             }
             _ => {
-                let hints = ACTIONS.iter().filter_map(|entry| entry.hint.map(|hint| (entry.action, hint)));
-                // Help and quit are what nobody may have to look for.
-                let (last, first): (Vec<_>, Vec<_>) =
-                    hints.partition(|(action, _)| matches!(action, Action::Help | Action::Quit));
-                for (action, hint) in last.into_iter().chain(first) {
+                let mut hints: Vec<_> = ACTIONS.iter().filter_map(|entry| Some((entry.action, entry.hint?))).collect();
+                hints.sort_by_key(|(_, (rank, _))| *rank);
+                for (action, (_, hint)) in hints {
                     let Some(key) = self.keymap.keys_of(action).into_iter().next() else { continue };
                     if usize::from(pen.room()) < key.len() + hint.len() + 3 {
                         break;
@@ -224,27 +268,43 @@ impl App<'_, '_> {
 /// Columns that a text that is typed has at least, or else the question is left out.
 const PROMPT: usize = 20;
 
-/// A line with names in it, as `─ frame ─ inflated #1 ───`; of several, one is chosen.
-fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
+/// What stands in front of the title of the pane that has the keys. Fonts of consoles have it, as they have double lines.
+pub(super) const KEYS: &str = "►";
+
+/// A line with names in it, as `─ frame ─ [inflated #1] ───`; of several, one is chosen. Where the pane has the keys, it is
+/// `► frame ═══`.
+pub(super) fn draw_title(names: &[(&str, Option<bool>)], area: Rect, buffer: &mut Buffer, look: Look, has_keys: bool) {
     if area.is_empty() {
         return;
     }
-    for x in area.left()..area.right() {
-        buffer.set_string(x, area.y, symbols::line::HORIZONTAL, look.faint());
-    }
-    let style = if has_keys { look.heading_with_keys() } else { look.heading() };
+    let (line, style) = if has_keys {
+        (symbols::line::DOUBLE_HORIZONTAL, look.heading_with_keys())
+    } else {
+        (symbols::line::HORIZONTAL, look.heading())
+    };
     let mut pen = Pen::new(buffer, area);
-    for (name, chosen) in names {
-        pen.blanks(1);
+    for (at, (name, chosen)) in names.iter().enumerate() {
+        let (sign, sign_style) = if has_keys && at == 0 { (KEYS, style) } else { (line, look.faint()) };
+        pen.put(sign, sign_style);
         pen.put(" ", Style::new());
         pen.put(name, if *chosen == Some(false) { look.faint() } else { style });
         pen.put(" ", Style::new());
     }
+    for _ in 0..pen.room() {
+        pen.put(line, look.faint());
+    }
 }
 
-/// `  [####----] 50 %`.
+/// Something that the bar says, and how much it matters: what has the lowest rank is left out first.
+struct Fact {
+    rank: u8,
+    text: String,
+    style: Style,
+}
+
+/// `[#####-----]  50 %`, always in as many columns.
 fn progress(read: u64, total: u64) -> String {
     let percent = (u128::from(read) * 100 / u128::from(total.max(1))).min(100) as usize;
     let full = percent / 10;
-    format!("  [{}{}] {percent} %", "#".repeat(full), "-".repeat(10 - full))
+    format!("[{}{}] {percent:>3} %", "#".repeat(full), "-".repeat(10 - full))
 }

@@ -27,8 +27,7 @@ impl App<'_, '_> {
     pub(super) fn select(&mut self, number: u64) {
         let row = self.list.row_of(number);
         if self.list.number(row) != Some(number) {
-            let how = if self.focus == Pane::List { "Esc leaves it" } else { "Esc in the list leaves it" };
-            self.tell(format!("#{number} is not in the filter; {how}"));
+            self.tell(format!("#{number} is not in the filter; Esc leaves it"));
         }
         self.follow = false;
         self.list.scroll.jump(row, self.list.len(), self.list_height());
@@ -122,7 +121,7 @@ impl App<'_, '_> {
 
     /// Lists only messages that pass; no words: all.
     pub(super) fn set_filter(&mut self, text: &str) {
-        let selected = self.list.selected();
+        let selected = self.list.selected().or(self.last);
         self.seeker.cancel();
         self.sought = 0;
         match Filter::parse(text, self.opening.catalog) {
@@ -168,7 +167,8 @@ impl App<'_, '_> {
                     if is_open {
                         self.reach_goal();
                     }
-                    if self.focus == Pane::List {
+                    // The keys stay where they are, unless nothing of what was found could be seen then.
+                    if self.areas.tree.is_empty() && self.areas.hex.is_empty() {
                         self.give_keys(Pane::Tree);
                     }
                 }

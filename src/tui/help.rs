@@ -8,11 +8,12 @@ use super::action::{ACTIONS, Topic};
 use super::keys::Keymap;
 use super::text::Pen;
 use super::theme::Look;
+use crate::output::table::wrap;
 
 /// Draws it over the screen, from line `top` on; `top` is kept within what there is.
 pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Buffer, look: Look) {
-    let lines = lines(keymap);
     let width = screen.width.min(84);
+    let lines = lines(keymap, usize::from(width).saturating_sub(KEYS + 5));
     let height = screen.height.saturating_sub(2).min(lines.len() as u16 + 2);
     let area =
         Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 2, width, height };
@@ -25,7 +26,7 @@ pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Bu
             Line::Topic(topic) => pen.put(topic.name(), look.heading_with_keys()),
             Line::Keys(keys, help) => {
                 pen.put("  ", Style::new());
-                pen.column(keys, 16, false, look.heading());
+                pen.column(keys, KEYS as u16, false, look.heading());
                 pen.put(help, Style::new());
             }
         }
@@ -36,10 +37,14 @@ pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Bu
 enum Line {
     Blank,
     Topic(Topic),
-    Keys(String, &'static str),
+    /// Keys and what they do, or the rest of it.
+    Keys(String, String),
 }
 
-fn lines(keymap: &Keymap) -> Vec<Line> {
+/// Columns of the keys.
+const KEYS: usize = 16;
+
+fn lines(keymap: &Keymap, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for topic in Topic::ALL {
         if !lines.is_empty() {
@@ -47,7 +52,10 @@ fn lines(keymap: &Keymap) -> Vec<Line> {
         }
         lines.push(Line::Topic(topic));
         for entry in ACTIONS.iter().filter(|entry| entry.topic == topic) {
-            lines.push(Line::Keys(keymap.keys_of(entry.action).join("  "), entry.help));
+            let mut keys = keymap.keys_of(entry.action).join("  ");
+            for text in wrap(entry.help, width, 0) {
+                lines.push(Line::Keys(std::mem::take(&mut keys), text));
+            }
         }
     }
     lines
@@ -83,6 +91,15 @@ mod tests {
             }
         }
         text
+    }
+
+    /// On a terminal of 80 columns, all of it can be read.
+    #[test]
+    fn the_help_fits() {
+        for entry in ACTIONS {
+            assert!(entry.help.chars().count() <= 59, "{}", entry.help);
+        }
+        assert!(ACTIONS.iter().all(|entry| entry.keys.join("  ").len() <= 17));
     }
 
     #[test]

@@ -221,7 +221,7 @@ impl HexPane {
         offset.is_some()
     }
 
-    /// Draws the rows that are in sight; `selected` is the node whose bytes stand out.
+    /// Draws the rows that are in sight, without the bytes of secrets that are not shown; `selected` is the node whose bytes stand out.
     pub(super) fn draw(
         &mut self,
         opened: &Opened<'_>,
@@ -241,17 +241,19 @@ impl HexPane {
         let mine = |span: &Span| span.buffer == self.buffer;
         let span = opened.span(selected).filter(mine);
         let around = opened.parent(selected).and_then(|parent| opened.span(parent)).filter(mine);
+        let mut secrets = Secrets { opened, last: None };
         for (y, row) in (area.y..area.bottom()).zip(self.top..rows) {
             let start = row * grid.bytes;
             let line = bytes.get(start as usize..).unwrap_or_default();
             let line = line.get(..grid.bytes as usize).unwrap_or(line);
             let mut pen = Pen::new(screen, Rect { y, height: 1, ..area });
             pen.put(&format!("{:0digits$x}  ", self.label(opened, start, options), digits = grid.digits), look.faint());
+            let leaves: Vec<Option<u32>> = (start..).zip(line).map(|(at, _)| opened.node_at(self.buffer, at)).collect();
+            let hidden: Vec<bool> = leaves.iter().map(|leaf| leaf.is_some_and(|leaf| secrets.holds(leaf))).collect();
             let styles: Vec<Style> = (start..)
-                .zip(line)
-                .map(|(at, _)| {
-                    let region =
-                        opened.node_at(self.buffer, at).map_or(Style::new(), |node| look.region(opened.region(node)));
+                .zip(&leaves)
+                .map(|(at, leaf)| {
+                    let region = leaf.map_or(Style::new(), |leaf| look.region(opened.region(leaf)));
                     let holds = |span: Option<Span>| span.is_some_and(|span| (span.start..span.end()).contains(&at));
                     match () {
                         () if has_keys && at == self.cursor => region.patch(look.byte_cursor()),
@@ -261,8 +263,9 @@ impl HexPane {
                     }
                 })
                 .collect();
-            for (at, (byte, style)) in line.iter().zip(&styles).enumerate() {
-                pen.put(&format!("{byte:02x}"), *style);
+            for (at, ((byte, style), hidden)) in line.iter().zip(&styles).zip(&hidden).enumerate() {
+                let text = if *hidden { "**".to_owned() } else { format!("{byte:02x}") };
+                pen.put(&text, *style);
                 // The gap belongs to both bytes when they belong together.
                 let next =
                     styles.get(at + 1).filter(|next| next.bg == style.bg && next.add_modifier == style.add_modifier);
@@ -271,9 +274,33 @@ impl HexPane {
             }
             let used = columns_of(line.len() as u32) + usize::from(line.len() % 8 == 0 && !line.is_empty());
             pen.blanks((columns_of(grid.bytes) + 1).saturating_sub(used) as u16);
-            for (byte, style) in line.iter().zip(&styles) {
-                let text = if byte.is_ascii_graphic() || *byte == b' ' { char::from(*byte) } else { '.' };
+            for ((byte, style), hidden) in line.iter().zip(&styles).zip(&hidden) {
+                let text = match byte {
+                    _ if *hidden => '*',
+                    b' '..=b'~' => char::from(*byte),
+                    _ => '.',
+                };
                 pen.put(text.encode_utf8(&mut [0; 4]), *style);
+            }
+        }
+    }
+}
+
+/// Which leaves are secrets that are not shown.
+struct Secrets<'o, 'p> {
+    opened: &'o Opened<'p>,
+    /// The leaf that was looked at last.
+    last: Option<(u32, bool)>,
+}
+
+impl Secrets<'_, '_> {
+    fn holds(&mut self, leaf: u32) -> bool {
+        match self.last {
+            Some((last, is_secret)) if last == leaf => is_secret,
+            _ => {
+                let is_secret = self.opened.holds_secret(leaf);
+                self.last = Some((leaf, is_secret));
+                is_secret
             }
         }
     }

@@ -262,10 +262,10 @@ impl Keymap {
         if self.bindings.iter().any(|(keys, _)| keys.starts_with(&self.begun)) {
             return Pressed::Begun;
         }
-        // A key that does not go on with what was begun begins anew.
+        // A key that does not go on with what was begun begins anew; Esc only drops it.
         let had_begun = self.begun.len() > 1;
         self.begun.clear();
-        if had_begun { self.press(key) } else { Pressed::Nothing }
+        if had_begun && key.code != KeyCode::Esc { self.press(key) } else { Pressed::Nothing }
     }
 
     /// The keys that do something, as text.
@@ -304,6 +304,9 @@ mod tests {
         assert_eq!(press(&mut keymap, "g"), Pressed::Action(Action::Move(Motion::First)));
         assert_eq!(press(&mut keymap, "g"), Pressed::Begun);
         assert_eq!(press(&mut keymap, "j"), Pressed::Action(Action::Move(Motion::Down)));
+        assert_eq!(press(&mut keymap, "g"), Pressed::Begun);
+        assert_eq!(press(&mut keymap, "esc"), Pressed::Nothing);
+        assert_eq!(press(&mut keymap, "esc"), Pressed::Action(Action::Escape));
         assert_eq!(press(&mut keymap, "shift-tab"), Pressed::Action(Action::PreviousPane));
         assert_eq!(press(&mut keymap, "ctrl-t"), Pressed::Nothing);
     }

@@ -44,14 +44,8 @@ impl Arrangement {
         }
     }
 
-    pub(super) fn next(self) -> Self {
-        match self {
-            Self::Beside => Self::Stacked,
-            Self::Stacked => Self::Shared,
-            Self::Shared => Self::Alone,
-            Self::Alone => Self::Beside,
-        }
-    }
+    /// All, in the order in which they are gone through.
+    const ALL: [Self; 4] = [Self::Beside, Self::Stacked, Self::Shared, Self::Alone];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -99,6 +93,8 @@ pub(super) struct Areas {
     pub(super) divider: Rect,
 }
 
+/// Columns of the screen from which on the detail has two columns.
+pub(super) const DETAIL_BESIDE: u16 = 100;
 /// Columns that bytes need to be 16 in a row.
 const HEX: u16 = 75;
 /// Rows and columns that a pane keeps, whatever it is set to.
@@ -114,12 +110,21 @@ impl Layout {
         self.arrangement.unwrap_or_else(|| Arrangement::fitting(screen.width, screen.height))
     }
 
+    /// The next arrangement that looks otherwise; behind the last one comes what suits the screen.
+    pub(super) fn next(&self, screen: Rect) -> Option<Arrangement> {
+        let fitting = Arrangement::fitting(screen.width, screen.height);
+        let behind = Arrangement::ALL.iter().position(|arrangement| Some(*arrangement) == self.arrangement);
+        let rest = Arrangement::ALL.into_iter().skip(behind.map_or(0, |at| at + 1));
+        rest.into_iter().find(|arrangement| *arrangement != fitting)
+    }
+
     /// Places everything, for the pane that has the keys and the one below the list that had them last.
     pub(super) fn areas(&self, screen: Rect, focus: Pane, lower: Pane) -> Areas {
         let mut areas = Areas::default();
         let (bar, rest) = split(screen, 1);
         let (rest, foot) = split(rest, rest.height.saturating_sub(1));
-        let wanted = if self.detail { (screen.height / 3).min(11) } else { 1 };
+        let rows = if screen.width >= DETAIL_BESIDE { 8 } else { 10 };
+        let wanted = if self.detail { (screen.height / 3).min(rows) } else { 1 };
         let detail = if rest.height > LEAST + 1 { wanted } else { 0 };
         let (panes, detail) = split(rest, rest.height.saturating_sub(detail));
         areas.bar = bar;
@@ -192,6 +197,21 @@ fn split(area: Rect, height: u16) -> (Rect, Rect) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrangements_are_gone_through_and_around() {
+        for (width, height) in [(40, 12), (80, 24), (80, 40), (120, 40)] {
+            let screen = Rect::new(0, 0, width, height);
+            let mut layout = Layout::default();
+            let mut seen = vec![layout.arrangement(screen)];
+            while let Some(next) = layout.next(screen) {
+                layout.arrangement = Some(next);
+                seen.push(layout.arrangement(screen));
+                assert!(seen.len() <= 4);
+            }
+            assert!(Arrangement::ALL.iter().all(|arrangement| seen.contains(arrangement)), "{seen:?}");
+        }
+    }
 
     /// Whatever the size, nothing lies outside of the screen or over another thing.
     #[test]

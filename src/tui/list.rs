@@ -1,5 +1,6 @@
 //! The list pane: one row a message.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
@@ -7,11 +8,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
+use super::draw::KEYS;
 use super::rows::Row;
 use super::scroll::Scroll;
-use super::text::Pen;
+use super::text::{Pen, tail};
 use super::theme::Look;
 use crate::capture::Time;
+use crate::output::list::{ROOM_FOR_CORRELATION, ROOM_FOR_LATENCY, ROOM_FOR_SIZE};
 use crate::output::zone::Zone;
 use crate::protocol::Side;
 
@@ -120,13 +123,6 @@ impl Default for Shown {
     }
 }
 
-impl Shown {
-    /// The width of a column; 0 where it is left out.
-    fn width(&self, column: Column, width: u16) -> u16 {
-        if self.0.contains(&column) { width } else { 0 }
-    }
-}
-
 impl ListPane {
     /// How many rows there are.
     pub(super) fn len(&self) -> u64 {
@@ -191,14 +187,18 @@ impl ListPane {
         rows.filter_map(|row| self.number(row)).filter(|number| !self.rows.contains_key(number)).collect()
     }
 
-    /// Draws the names of columns and the rows in sight. `partner` is the other message of the selected one's exchange.
+    /// Draws the names of columns and the rows in sight. A sign in front says that the pane has the keys. `partner` is the other message of the selected one's exchange.
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, options: &ListOptions<'_>) {
         let widths = &mut self.widths;
         widths.number = widths.number.max(format!("{}", self.all).len() as u16);
         let columns = Columns::new(area.width, *widths, &self.columns);
         let mut pen = Pen::new(buffer, Rect { height: area.height.min(1), ..area });
-        columns.write(&mut pen, &HEADER, &Inks::default(), options.look.heading());
-        pen.put("Summary", options.look.heading());
+        let heading = if options.has_keys { options.look.heading_with_keys() } else { options.look.heading() };
+        columns.write(&mut pen, &HEADER, &Inks::default(), heading);
+        pen.put("Summary", heading);
+        if options.has_keys && !area.is_empty() {
+            buffer.set_string(area.x, area.y, KEYS, heading);
+        }
         let height = area.height.saturating_sub(1);
         self.scroll.show(self.len(), height.into());
         for (y, row) in (area.y + 1..area.bottom()).zip(self.scroll.top..) {
@@ -345,57 +345,61 @@ struct Columns {
     latency: u16,
 }
 
-/// Columns that a summary should have at least.
+/// Columns that a summary has, where the others can be made narrower for it.
 const SUMMARY: u16 = 30;
+/// How narrow they are made.
+const LEAST: Widths = Widths { number: 0, time: 0, client: 15, broker: 13, api: 14, version: 0, correlation: 0 };
+
+impl Column {
+    /// The width of the window from which on there is room for the column, whatever is in it; as in `kafkascope list`
+    /// where that has such widths.
+    fn least_window(self) -> usize {
+        match self {
+            Self::Number | Self::Api | Self::Version => 0,
+            Self::Time => 56,
+            Self::Client | Self::Broker => 92,
+            Self::Latency => ROOM_FOR_LATENCY,
+            Self::Size => ROOM_FOR_SIZE,
+            Self::Correlation => ROOM_FOR_CORRELATION,
+        }
+    }
+}
 
 impl Columns {
-    /// What matters least goes first where there is no room.
-    fn new(width: u16, widths: Widths, shown: &Shown) -> Self {
-        let mut widths = Widths {
-            number: shown.width(Column::Number, widths.number),
-            time: shown.width(Column::Time, widths.time),
-            client: shown.width(Column::Client, widths.client),
-            broker: shown.width(Column::Broker, widths.broker),
-            api: shown.width(Column::Api, widths.api),
-            version: shown.width(Column::Version, widths.version),
-            correlation: shown.width(Column::Correlation, widths.correlation),
+    /// Which columns there are is told by the width of the window alone; so none comes or goes with what is in sight.
+    fn new(window: u16, widths: Widths, shown: &Shown) -> Self {
+        let width = |column: Column, width: u16| {
+            let has_room = usize::from(window) >= column.least_window();
+            if has_room && shown.0.contains(&column) { width } else { 0 }
         };
-        let mut columns = Self { widths, size: shown.width(Column::Size, 6), latency: shown.width(Column::Latency, 8) };
-        let least = width.saturating_sub(SUMMARY);
-        let is_too_wide = |columns: &Self| columns.total() > least;
-        widths.client = widths.client.min(21);
-        widths.broker = widths.broker.min(21);
-        widths.api = widths.api.min(18);
-        if is_too_wide(&columns) {
-            columns.widths.correlation = 0;
-        }
-        if is_too_wide(&columns) {
-            columns.widths = Widths { correlation: columns.widths.correlation, ..widths };
-        }
-        if is_too_wide(&columns) {
-            columns.size = 0;
-        }
-        if is_too_wide(&columns) {
-            columns.widths.broker = columns.widths.broker.min(6);
-            columns.widths.api = columns.widths.api.min(14);
-        }
-        if is_too_wide(&columns) {
-            columns.latency = 0;
-        }
-        if is_too_wide(&columns) {
-            columns.widths.client = 0;
-            columns.widths.broker = 0;
-        }
-        if is_too_wide(&columns) {
-            columns.widths.time = 0;
+        let mut columns = Self {
+            widths: Widths {
+                number: width(Column::Number, widths.number),
+                time: width(Column::Time, widths.time),
+                client: width(Column::Client, widths.client),
+                broker: width(Column::Broker, widths.broker),
+                api: width(Column::Api, widths.api),
+                version: width(Column::Version, widths.version),
+                correlation: width(Column::Correlation, widths.correlation),
+            },
+            size: width(Column::Size, 6),
+            latency: width(Column::Latency, 8),
+        };
+        let mut over = (columns.total() + SUMMARY).saturating_sub(window);
+        let Widths { client, broker, api, .. } = &mut columns.widths;
+        for (column, least) in [(api, LEAST.api), (broker, LEAST.broker), (client, LEAST.client)] {
+            let cut = column.saturating_sub(least).min(over);
+            *column -= cut;
+            over -= cut;
         }
         columns
     }
 
     fn total(&self) -> u16 {
         let Widths { number, time, client, broker, api, version, correlation } = self.widths;
-        let widths = [number + 1, time, client, broker, api, version, correlation, self.size, self.latency];
-        widths.iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum::<u16>() + 2
+        let widths = [number, time, client, broker, api, version, correlation, self.size, self.latency];
+        // The mark and the arrow take two each, and there is a blank before the summary.
+        widths.iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum::<u16>() + 5
     }
 
     fn write(&self, pen: &mut Pen<'_>, texts: &Texts<'_>, inks: &Inks, usual: Style) {
@@ -410,9 +414,9 @@ impl Columns {
         column(texts.number, number, true, inks.first);
         column(mark, 1, false, inks.mark);
         column(texts.time, time, true, inks.first);
-        column(texts.client, client, false, Style::new());
+        column(&end(texts.client, client), client, false, Style::new());
         column(texts.arrow, 1, false, inks.api);
-        column(texts.broker, broker, false, Style::new());
+        column(&end(texts.broker, broker), broker, false, Style::new());
         column(texts.api, api, false, inks.api);
         column(texts.version, version, true, Style::new());
         column(texts.correlation, correlation, true, Style::new());
@@ -420,6 +424,14 @@ impl Columns {
         column(texts.latency, self.latency, true, Style::new());
         pen.blanks(1);
     }
+}
+
+/// An address in so many columns: its end tells it from others.
+fn end(address: &str, width: u16) -> Cow<'_, str> {
+    if address.width() <= usize::from(width) {
+        return address.into();
+    }
+    format!("…{}", tail(address, usize::from(width).saturating_sub(1))).into()
 }
 
 fn time_text((format, zone): (TimeFormat, &Zone), row: &Row, before: Option<Time>, start: Option<Time>) -> String {
@@ -437,5 +449,41 @@ fn time_text((format, zone): (TimeFormat, &Zone), row: &Row, before: Option<Time
             zone.write_time_of_day(&mut text, time);
             text
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is in them, and whatever was: columns are there or not by the width of the window, and the summary has its
+    /// room where the others can give it.
+    #[test]
+    fn columns_do_not_come_and_go() {
+        let wide = Widths { number: 9, time: 18, client: 47, broker: 47, api: 26, version: 3, correlation: 11 };
+        let names = |columns: &Columns| {
+            let Widths { number, time, client, broker, api, version, correlation } = columns.widths;
+            let all = [number, time, client, broker, api, version, correlation, columns.size, columns.latency];
+            all.map(|width| width > 0)
+        };
+        let shown = Shown::default();
+        let mut before = [false; 9];
+        for window in 0..300 {
+            let [usual, full] = [Widths::default(), wide].map(|widths| Columns::new(window, widths, &shown));
+            assert_eq!(names(&usual), names(&full), "{window}");
+            // A wider window has no less.
+            assert!(names(&usual).iter().zip(before).all(|(now, before)| *now >= before), "{window}");
+            before = names(&usual);
+            let is_least = full.widths.api == LEAST.api || full.total() + SUMMARY <= window;
+            assert!(window < 42 || is_least, "{window} {full:?}");
+            assert!(window < 80 || usual.total() + SUMMARY <= window, "{window} {usual:?}");
+        }
+        assert_eq!(before, [true; 9]);
+    }
+
+    #[test]
+    fn of_addresses_the_end_is_shown() {
+        assert_eq!(end("10.0.0.2:9092", 13), "10.0.0.2:9092");
+        assert_eq!(end("192.168.10.2:9092", 13), "…68.10.2:9092");
     }
 }

@@ -61,7 +61,10 @@ impl App<'_, '_> {
             Pane::Hex => {
                 let (area, options) = (areas.hex, self.hex);
                 let place = (inside.x, inside.y);
-                self.view.as_mut().is_some_and(|view| view.hex.click(&view.opened, place, area, options))
+                let is_there =
+                    self.view.as_mut().is_some_and(|view| view.hex.click(&view.opened, place, area, options));
+                self.bytes_to_tree();
+                is_there
             }
         };
         self.give_keys(pane);

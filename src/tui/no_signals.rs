@@ -1,10 +1,17 @@
 //! What the system tells the program while it has the terminal, where there are no signals: nothing.
 
 use std::io;
+use std::time::Duration;
 
 /// What was told.
 #[derive(Debug, Clone)]
 pub(super) struct Told;
+
+/// How long the screen may sleep, for nothing but keys wakes it.
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// There is nothing to wake the screen with.
+pub(super) fn wake() {}
 
 /// There is nothing to hold.
 pub(super) fn hold_stop() {}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::book::Book;
 use crate::conversation::{Message, Piece};
 use crate::dissect::{Opening, Part, Place, Scope, Span, TopicNames, Tree, What, dissect};
 use crate::output::describe::{Describer, name_of, title};
@@ -90,6 +91,11 @@ impl<'p> Opened<'p> {
         }
     }
 
+    /// Takes what somebody has noted at its packets. What cannot be read is not worth a word when the message can.
+    pub(super) fn take_comments(&mut self, book: &Book<'_>) {
+        self.comments = book.comments_before(self.number).unwrap_or_default();
+    }
+
     /// Says what stands in a node's line.
     pub(super) fn describer(&self) -> Describer<'_, 'p> {
         Describer {
@@ -154,6 +160,19 @@ impl<'p> Opened<'p> {
         self.span(leaf).filter(|span| span.start <= offset).map(|_| leaf)
     }
 
+    /// Whether some of so many bytes are of a secret that is not shown.
+    pub(super) fn is_secret(&self, buffer: u32, start: u32, len: u32) -> bool {
+        let (mut at, end) = (start, start.saturating_add(len));
+        while at < end {
+            let Some(leaf) = self.node_at(buffer, at) else { return false };
+            if self.holds_secret(leaf) {
+                return true;
+            }
+            at = self.span(leaf).map_or(end, Span::end).max(at + 1);
+        }
+        false
+    }
+
     /// A node's bytes.
     pub(super) fn span(&self, index: u32) -> Option<Span> {
         self.tree.nodes().get(index as usize).map(|node| node.span)
@@ -176,13 +195,26 @@ impl<'p> Opened<'p> {
         found.map(|at| at as u32)
     }
 
-    /// The name of a node, as in its line.
+    /// The name of a node. An element is named by its array, which says more than its type: `Partitions[0]`.
     pub(super) fn name(&self, index: u32) -> String {
-        match self.tree.nodes().get(index as usize).map(|node| node.what) {
+        self.element_name(index).unwrap_or_else(|| match self.what(index) {
             Some(What::Value(place) | What::Null(place)) => name_of(place),
             Some(_) => self.describer().line(index as usize).name,
             None => String::new(),
-        }
+        })
+    }
+
+    /// The name of a node that is an element of an array.
+    pub(super) fn element_name(&self, index: u32) -> Option<String> {
+        let node = self.tree.nodes().get(index as usize)?;
+        let Place::Element(_, at) = place(node.what)? else { return None };
+        let is_array = matches!(self.what(node.parent), Some(What::Scope(Scope::Array(..))));
+        is_array.then(|| format!("{}[{at}]", self.name(node.parent)))
+    }
+
+    /// What a node is.
+    pub(super) fn what(&self, index: u32) -> Option<What<'p>> {
+        self.tree.nodes().get(index as usize).map(|node| node.what)
     }
 
     /// The names from the root's child down to a node.
@@ -240,6 +272,22 @@ impl<'p> Opened<'p> {
                 None => return body,
             }
         }
+    }
+}
+
+/// What a node is the value of, where it is one.
+pub(super) fn place(what: What<'_>) -> Option<Place<'_>> {
+    match what {
+        What::Value(place)
+        | What::Null(place)
+        | What::Scope(
+            Scope::Struct(place, _)
+            | Scope::Array(place, ..)
+            | Scope::Records(place, _)
+            | Scope::Payload(place, _)
+            | Scope::Batch(place, ..),
+        ) => Some(place),
+        What::Scope(_) | What::Part(_) | What::Fault(_) => None,
     }
 }
 

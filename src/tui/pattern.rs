@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::opened::Opened;
+use super::rows::in_one_line;
 use crate::dissect::What;
 
 /// Something to be found in a message.
@@ -54,7 +55,8 @@ impl Pattern {
                 let mut nodes: Vec<u32> = Vec::new();
                 for buffer in 0..opened.buffers() {
                     let places = finder.find_iter(opened.buffer(buffer)).take_while(|_| !is_stopped());
-                    nodes.extend(places.filter_map(|at| opened.node_at(buffer, at as u32)));
+                    let shown = places.filter(|at| !opened.is_secret(buffer, *at as u32, bytes.len() as u32));
+                    nodes.extend(shown.filter_map(|at| opened.node_at(buffer, at as u32)));
                 }
                 nodes.sort_unstable();
                 if forward {
@@ -67,11 +69,16 @@ impl Pattern {
     }
 }
 
-/// Whether a node has the text in its name, in its value as it is shown, or in its bytes.
+/// Whether a node has the text in its name, in its value as it is shown, or in its bytes; the root also in the comments.
 fn matches(regex: &Regex, opened: &Opened<'_>, index: u32) -> bool {
     let describer = opened.describer();
     let line = describer.line(index as usize);
-    if regex.is_match(line.name.as_bytes()) || regex.is_match(line.value.as_bytes()) {
+    let is_match = |text: &str| regex.is_match(text.as_bytes());
+    // Of an element the line says the type where the screen says the array.
+    if is_match(&line.name) || is_match(&line.value) || opened.element_name(index).is_some_and(|name| is_match(&name)) {
+        return true;
+    }
+    if index == 0 && opened.comments.iter().any(|comment| is_match(&in_one_line(comment))) {
         return true;
     }
     // Long values are shown cut.

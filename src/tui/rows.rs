@@ -77,9 +77,13 @@ const LONGEST_COMMENT: usize = 400;
 /// What was written in front of a message, in one line. A comment that cannot be read is not worth a word when the message can.
 fn comment(book: &Book<'_>, number: u64) -> String {
     let comments = book.comments_before(number).unwrap_or_default();
-    let words = comments.iter().flat_map(|comment| comment.split_whitespace());
-    let text = words.collect::<Vec<_>>().join(" ");
-    harmless(&text.chars().take(LONGEST_COMMENT).collect::<String>())
+    let text = in_one_line(&comments.join(" "));
+    text.chars().take(LONGEST_COMMENT).collect()
+}
+
+/// A comment as it is shown where there is one line for it.
+pub(super) fn in_one_line(comment: &str) -> String {
+    harmless(&comment.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl Row {

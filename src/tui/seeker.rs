@@ -86,6 +86,8 @@ pub(super) struct Seeker {
     findings: Receiver<(u64, Finding)>,
     current: Option<Arc<AtomicBool>>,
     number: u64,
+    /// Whether it is a pattern that it looks for.
+    is_search: bool,
 }
 
 /// The other end: run it on a thread of its own.
@@ -102,7 +104,7 @@ pub(super) struct Scout<'b, 'p> {
 pub(super) fn seeker<'b, 'p>(book: &'b Book<'p>, opening: Opening<'p>, show_secrets: bool) -> (Seeker, Scout<'b, 'p>) {
     let (hunt, hunts) = channel();
     let (finding, findings) = channel();
-    let seeker = Seeker { hunts: hunt, findings, current: None, number: 0 };
+    let seeker = Seeker { hunts: hunt, findings, current: None, number: 0, is_search: false };
     (seeker, Scout { book, opening, show_secrets, hunts, findings: finding })
 }
 
@@ -111,6 +113,7 @@ impl Seeker {
     pub(super) fn begin(&mut self, hunt: Hunt) {
         self.cancel();
         self.number += 1;
+        self.is_search = matches!(hunt, Hunt::Pattern { .. });
         let cancelled = Arc::new(AtomicBool::new(false));
         self.current = Some(Arc::clone(&cancelled));
         // A scout that is gone finds nothing.
@@ -139,6 +142,11 @@ impl Seeker {
         self.current.is_some()
     }
 
+    /// Whether it looks for a pattern.
+    pub(super) fn is_searching(&self) -> bool {
+        self.is_busy() && self.is_search
+    }
+
     /// What was looked for is found.
     pub(super) fn end(&mut self) {
         self.current = None;
@@ -164,7 +172,11 @@ impl<'p> Scout<'_, 'p> {
             if cancelled.load(Ordering::Relaxed) {
                 continue;
             }
-            let tell = |finding| self.findings.send((number, finding)).is_ok() && !cancelled.load(Ordering::Relaxed);
+            let tell = |finding| {
+                let is_there = self.findings.send((number, finding)).is_ok();
+                self.book.bell().ring();
+                is_there && !cancelled.load(Ordering::Relaxed)
+            };
             match hunt {
                 Hunt::Pattern { pattern, from, forward, among } => {
                     self.search(&pattern, from, forward, among.as_deref(), (&cancelled, &tell));
@@ -203,7 +215,8 @@ impl<'p> Scout<'_, 'p> {
             // The message that it began with comes again at the end.
             let is_again = step == rows;
             if let Ok(message) = self.book.message(number, &mut room) {
-                let opened = Opened::until(stop, &message, self.opening, self.show_secrets, self.book.topics());
+                let mut opened = Opened::until(stop, &message, self.opening, self.show_secrets, self.book.topics());
+                opened.take_comments(self.book);
                 let behind = from.1.filter(|_| step == 0);
                 if let Some(node) = pattern.find(&opened, behind, forward, stop) {
                     tell(Finding::Node(number, node));
@@ -231,8 +244,8 @@ impl<'p> Scout<'_, 'p> {
         let mut since = Instant::now();
         let mut passing = Vec::new();
         let mut next = 1;
-        let (mut unreadable, mut told) = (0, 0);
-        loop {
+        let (mut reported, mut unreadable, mut told) = (0, 0, 0);
+        while !stop.load(Ordering::Relaxed) {
             // First whether more may come, then whether there is more.
             let is_finished = self.book.status().finished;
             let all = self.book.len();
@@ -253,9 +266,11 @@ impl<'p> Scout<'_, 'p> {
                     }
                 }
             }
-            if !tell(Finding::Passing(std::mem::take(&mut passing), next - 1)) {
+            // Where nothing comes there is nothing to tell.
+            if next - 1 > reported && !tell(Finding::Passing(std::mem::take(&mut passing), next - 1)) {
                 return;
             }
+            reported = next - 1;
             if unreadable > told {
                 told = unreadable;
                 tell(Finding::Unreadable(unreadable));

@@ -143,8 +143,11 @@ impl Told {
     }
 }
 
+/// How long the screen may sleep, for it can be [woken](wake).
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_hours(1);
+
 /// Wakes the screen's thread: the size of the terminal is what it looks at besides keys.
-fn wake() {
+pub(super) fn wake() {
     let _ = raise(SIGWINCH);
 }
 

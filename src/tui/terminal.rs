@@ -2,7 +2,7 @@
 
 use std::io::{self, Write, stdout};
 use std::thread::{Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ratatui::DefaultTerminal;
@@ -18,7 +18,7 @@ use super::config::Config;
 use super::decoder::decoder;
 use super::keys::Key;
 use super::seeker::seeker;
-use super::signals::Told;
+use super::signals::{self, Told};
 use super::take::{clipboard_sequence, taker};
 use super::theme::{Depth, Ground, Look};
 use crate::book::Book;
@@ -46,7 +46,7 @@ pub struct Screen<'p> {
 
 /// How long the screen waits for what it wants to show at once, before it shows what it has.
 const PATIENCE: Duration = Duration::from_millis(8);
-/// How often it looks for what is new while something is.
+/// How often it shows what is new while more and more is.
 const TICK: Duration = Duration::from_millis(50);
 
 /// To be called before there are threads, of a program that may show the screen.
@@ -105,15 +105,20 @@ type Shown = Option<(Buffer, Option<Position>)>;
 
 /// Draws and takes events until the screen is left, by a signal or by a key.
 fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told) -> io::Result<Option<i32>> {
+    let bell = app.book.bell();
+    bell.wakes(signals::wake);
+    // From here on nothing that wakes the screen is lost.
+    event::poll(Duration::ZERO)?;
     let mut shown = None;
     loop {
+        let heard = bell.heard();
         draw(terminal, app, &mut shown)?;
         // What is ready to be copied only shows when it is drawn.
         if !serve(terminal, app, told, &mut shown)? {
             return Ok(told.end());
         }
-        let is_moving = app.is_waiting() || app.seeker.is_busy() || app.taking.taker.is_busy() || !app.status.finished;
-        let mut wait = if is_moving { TICK } else { Duration::from_hours(1) };
+        let rest = app.rest(Instant::now()).unwrap_or(signals::LONGEST_SLEEP).min(signals::LONGEST_SLEEP);
+        let mut wait = if bell.sleep(heard) { rest } else { TICK };
         // Keys that have come together are shown together.
         while event::poll(wait)? {
             match event::read()? {
@@ -126,6 +131,7 @@ fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told) -> i
                 return Ok(told.end());
             }
         }
+        bell.stay_awake();
     }
 }
 
@@ -144,8 +150,9 @@ fn draw(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, shown: &mut Shown
 
 /// Does what the terminal is asked to do; false when the screen is to be left.
 fn serve(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told, shown: &mut Shown) -> io::Result<bool> {
+    // A key that came with it is not lost.
     if told.is_to_stop() {
-        app.request = Some(Request::Suspend);
+        suspend(terminal, app.has_mouse, told, shown)?;
     }
     match app.request.take() {
         Some(Request::Quit) => return Ok(false),

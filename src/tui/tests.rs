@@ -281,6 +281,29 @@ fn bytes_lead_to_their_nodes_and_back() {
     }
 }
 
+/// The password of the login of `tour.pcapng` is nowhere on the screen, and cannot be looked for.
+#[test]
+fn secrets_are_not_among_the_bytes() {
+    let look = Look::new(Depth::None, Ground::Dark);
+    let capture = root().join("captures/tour.pcapng");
+    on_stage(&capture, (200, 60), look, |stage| {
+        for keys in [": \"293\" enter i", "enter * G k", "tab", "k k l l l"] {
+            stage.press(keys);
+            let text = stage.text();
+            assert!(text.contains("Password text = <withheld: 9 bytes>"), "{text}");
+            assert!(text.contains("6c  69 63 65 00 ** ** ** **  ") && text.contains("alice.****"), "{text}");
+            assert!(!text.contains("74 68 72 6f") && !text.contains("thro"), "{text}");
+        }
+        // The name in front of it is found, the two together are not.
+        stage.press("/ \"0x616c696365\" enter");
+        assert!(stage.text().contains("Username text = \"alice\"  [0x0016, 5B]"), "{}", stage.text());
+        for bytes in ["0x7468726f77", "0x696365007468"] {
+            stage.press(&format!("/ \"{bytes}\" enter"));
+            assert!(stage.text().contains(&format!("{bytes} is nowhere")), "{}", stage.text());
+        }
+    });
+}
+
 /// No key, on no screen, is too much: thousands of keys at random, and sizes that change between them.
 #[test]
 fn any_keys_at_any_size() {

@@ -195,7 +195,7 @@ impl TreePane {
         pen.put(sign, look.faint());
         let is_fault = matches!(node.what, What::Fault(_));
         let name = if is_fault { look.odd() } else { look.region(opened.region(index)) };
-        pen.put(&line.name, name);
+        pen.put(&opened.name(index), name);
         if !line.ty.is_empty() {
             pen.put(" ", Style::new());
             pen.put(&line.ty, look.faint());

@@ -14,12 +14,12 @@ pub(super) enum Content {
 
 impl Opened<'_> {
     /// A node's bytes.
-    pub(super) fn bytes(&self, index: u32) -> &[u8] {
+    pub(in crate::tui) fn bytes(&self, index: u32) -> &[u8] {
         self.span(index).map(|span| self.tree.bytes(&self.frame, span)).unwrap_or_default()
     }
 
     /// Whether a node's bytes have a secret in them that is not shown.
-    pub(super) fn holds_secret(&self, index: u32) -> bool {
+    pub(in crate::tui) fn holds_secret(&self, index: u32) -> bool {
         let describer = self.describer();
         let first = index as usize;
         let Some(node) = self.tree.nodes().get(first) else { return false };

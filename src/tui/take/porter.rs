@@ -168,7 +168,9 @@ impl Porter<'_, '_> {
     pub(in crate::tui) fn run(self) {
         while let Ok((job, to, cancelled)) = self.jobs.recv() {
             let tell = |report| {
-                self.reports.send((Arc::clone(&cancelled), report)).is_ok() && !cancelled.load(Ordering::Relaxed)
+                let is_there = self.reports.send((Arc::clone(&cancelled), report)).is_ok();
+                self.book.bell().ring();
+                is_there && !cancelled.load(Ordering::Relaxed)
             };
             let report = match (job, to) {
                 (Job::Json { number, node, nodes, what, name }, to) => {
