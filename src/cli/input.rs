@@ -248,6 +248,7 @@ fn tls_notes(tls: &TlsCounters, has_keys: bool) -> Vec<String> {
         (tls.begun_before, format!("{}, begun before the capture", connections(tls.begun_before))),
         (tls.torn, format!("{} with a hole in the handshake", connections(tls.torn))),
         (tls.unfinished, format!("{} with a handshake that does not end", connections(tls.unfinished))),
+        (tls.broken_off, format!("{} not read to the end, as secrets are lacking", connections(tls.broken_off))),
         (tls.unauthentic, format!("{} with {unauthentic}", connections(tls.unauthentic))),
         (tls.forgotten, format!("secrets of {} let go for want of room", connections(tls.forgotten))),
         (tls.wrong_lines, counted(tls.wrong_lines, "wrong line in key logs", "wrong lines in key logs")),

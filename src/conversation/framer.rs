@@ -19,6 +19,8 @@ pub(super) struct Framer {
     pub(super) needed: usize,
     /// Whether the next frame's beginning is guessed.
     pub(super) guessed: bool,
+    /// Whether it is to be proven before it is believed: fewer bytes may be missing before it than was said.
+    pub(super) doubted: bool,
     /// The frame that is being skipped, to be told when its last byte has come.
     pub(super) cut: Option<Box<CutFrame>>,
 }

@@ -11,7 +11,7 @@ use crate::dissect::{
     is_convincing, responses_that_fit,
 };
 use crate::protocol::{ApiKey, Catalog, Plan, Side};
-use crate::stream::{Connection, Direction, Gap, Origin};
+use crate::stream::{Connection, Direction, Extent, Gap, Origin};
 
 /// A connection that is Kafka.
 #[derive(Debug)]
@@ -41,6 +41,16 @@ struct Frame<'b> {
     guessed: bool,
 }
 
+/// Whether a frame begins in a place.
+enum Proof {
+    /// It does.
+    Given,
+    /// It does not, or there is nothing that says so.
+    Lacking,
+    /// It cannot be said before this many bytes are there.
+    More(usize),
+}
+
 impl Frame<'_> {
     /// Bytes from the first hole to the end: those that the capture lacks, and those behind them.
     fn missing(&self) -> u32 {
@@ -53,6 +63,9 @@ impl Frame<'_> {
 const HOLD_PIECES: u32 = 320;
 /// The same in nanoseconds of capture time.
 const HOLD_TIME: i64 = 3 * Time::SECOND;
+/// The same where nothing was seen of requests: the beginning of their stream may be open yet.
+const OPEN_PIECES: u32 = 8;
+const OPEN_TIME: i64 = 200 * Time::MILLISECOND;
 /// Responses, and bytes of them, that are held for one connection.
 const MAX_HELD: usize = 256;
 const MAX_HELD_BYTES: usize = 4 << 20;
@@ -185,6 +198,21 @@ impl Line {
                         self.cut_frame(shared, side);
                     }
                 }
+                State::Framed if framer.doubted => match self.is_proven(shared, side, rest, start + at as u64) {
+                    Proof::More(needed) => {
+                        self.framer(side).needed = needed;
+                        return at;
+                    }
+                    Proof::Given => {
+                        let framer = self.framer(side);
+                        (framer.doubted, framer.guessed) = (false, true);
+                        shared.counters.guessed += 1;
+                    }
+                    Proof::Lacking => {
+                        let framer = self.framer(side);
+                        (framer.doubted, framer.state) = (false, State::Lost);
+                    }
+                },
                 State::Framed => {
                     let Some(length) = frame_size(rest) else {
                         framer.needed = 4;
@@ -233,29 +261,50 @@ impl Line {
     fn find_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
         for at in 0..bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
-            let Some(size) = frame_size(rest).filter(|size| (4..=shared.options.max_frame).contains(size)) else {
-                continue;
-            };
-            let Some(frame) = rest.get(..size as usize + 4) else { continue };
-            let Some(correlation) = correlation_of(frame) else { continue };
-            let certain = match self.talk.asked(correlation) {
-                Some(Call::Api { key, version, .. }) => {
-                    let fit = fit_response(shared.catalog, key, version, frame, true, 0);
-                    let outcome = dissect(&fit.reading, frame, &mut Deaf);
-                    fit.reading.body.is_some() && is_convincing(key, outcome)
-                }
-                Some(Call::Token) => false,
-                None => {
-                    self.responses.is_piece_start(start + at as u64)
-                        && frame.len() <= MAX_GUESS
-                        && !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
-                }
-            };
+            let certain = matches!(self.is_response(shared, rest, start + at as u64), Proof::Given);
             if certain {
                 return Ok(at);
             }
         }
         Err(bytes.len().saturating_sub(MAX_LOST))
+    }
+
+    /// Whether a response begins here: one that is awaited and fits, or, at the start of a segment, one that fits a single
+    /// API.
+    fn is_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Proof {
+        let Some(size) = frame_size(bytes) else { return Proof::More(4) };
+        if !(4..=shared.options.max_frame).contains(&size) {
+            return Proof::Lacking;
+        }
+        let length = size as usize + 4;
+        let Some(frame) = bytes.get(..length) else { return Proof::More(length) };
+        let Some(correlation) = correlation_of(frame) else { return Proof::Lacking };
+        let certain = match self.talk.asked(correlation) {
+            Some(Call::Api { key, version, .. }) => {
+                let fit = fit_response(shared.catalog, key, version, frame, true, 0);
+                let outcome = dissect(&fit.reading, frame, &mut Deaf);
+                fit.reading.body.is_some() && is_convincing(key, outcome)
+            }
+            Some(Call::Token) => false,
+            None => {
+                self.responses.is_piece_start(start)
+                    && frame.len() <= MAX_GUESS
+                    && !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
+            }
+        };
+        if certain { Proof::Given } else { Proof::Lacking }
+    }
+
+    /// Whether a frame begins here for certain.
+    fn is_proven<S>(&self, shared: &Shared<'_, S>, side: Side, bytes: &[u8], start: u64) -> Proof {
+        match side {
+            Side::Request => match judge(shared.catalog, bytes, shared.options.max_frame, false) {
+                Verdict::Yes => Proof::Given,
+                Verdict::NeedMore(needed) => Proof::More(needed),
+                Verdict::Maybe | Verdict::No => Proof::Lacking,
+            },
+            Side::Response => self.is_response(shared, bytes, start),
+        }
     }
 
     pub(super) fn gap<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, direction: Direction, gap: Gap) {
@@ -269,6 +318,7 @@ impl Line {
         let start = framer.start;
         framer.start = gap.offset + gap.missing;
         framer.needed = 0;
+        let is_known = gap.extent != Extent::Unknown;
         // Bytes of the frame that come behind those that are kept.
         let left = match framer.state {
             State::Skipping(left) => Some(left),
@@ -284,13 +334,15 @@ impl Line {
         };
         if let (Some(left), Some(cut)) = (left, &mut framer.cut) {
             // Where a hole of unknown extent ends, nobody knows; all of the frame that is behind it is lost.
-            cut.missing += if gap.exact { left.min(gap.missing) } else { left };
+            cut.missing += if is_known { left.min(gap.missing) } else { left };
         }
-        framer.state = match left.filter(|_| gap.exact).and_then(|left| left.checked_sub(gap.missing)) {
+        framer.doubted |= gap.extent == Extent::AtMost;
+        framer.state = match left.filter(|_| is_known).and_then(|left| left.checked_sub(gap.missing)) {
             Some(0) => State::Framed,
             Some(behind) => State::Skipping(behind),
             None => State::Lost,
         };
+        framer.doubted &= framer.state != State::Lost;
         if !matches!(framer.state, State::Skipping(_)) {
             self.cut_frame(shared, side);
         }
@@ -302,6 +354,9 @@ impl Line {
     /// Looks for a frame in what is kept, behind which nothing will come.
     fn look_once_more<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
         let framer = self.framer(side);
+        if framer.doubted && framer.state == State::Framed {
+            (framer.doubted, framer.state) = (false, State::Lost);
+        }
         if framer.state == State::Lost && !framer.buffer.is_empty() {
             framer.needed = 0;
             self.take(shared, side, &[], 0);
@@ -329,40 +384,43 @@ impl Line {
         self.release(shared, None);
     }
 
-    /// Bytes that are kept, by the room that they take: of frames that are not whole yet, and of responses that wait.
-    pub(super) fn kept(&self) -> usize {
-        let of = |framer: &Framer| {
-            let cut = framer.cut.as_ref().map_or(0, |cut| cut.bytes.capacity());
-            framer.buffer.capacity() + cut + framer.pieces.capacity() * size_of::<Piece>()
+    /// Bytes that are kept of a side, by the room that they take: of frames that are not whole yet, and of responses that wait.
+    pub(super) fn kept(&self, side: Side) -> usize {
+        let (framer, held) = match side {
+            Side::Request => (&self.requests, 0),
+            Side::Response => (&self.responses, self.talk.held_bytes()),
         };
-        of(&self.requests) + of(&self.responses) + self.talk.held_bytes()
+        let cut = framer.cut.as_ref().map_or(0, |cut| cut.bytes.capacity());
+        framer.buffer.capacity() + cut + framer.pieces.capacity() * size_of::<Piece>() + held
     }
 
-    /// Tells what is kept as it is; of frames that are not whole, the rest is skipped.
-    pub(super) fn let_go<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>) {
-        for side in [Side::Request, Side::Response] {
-            self.look_once_more(shared, side);
-            let framer = self.framer(side);
-            let kept = std::mem::take(&mut framer.buffer);
-            let start = framer.start;
-            framer.start += kept.len() as u64;
-            framer.needed = 0;
-            let length = frame_size(&kept).filter(|_| framer.state == State::Framed);
-            if let Some(length) = length {
-                let (length, there) = (u64::from(length) + 4, kept.len() as u64);
-                framer.state = State::Skipping(length - there);
+    /// Tells what is kept of a side as it is; of a frame that is not whole, the rest is skipped.
+    pub(super) fn let_go<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, side: Side) {
+        self.look_once_more(shared, side);
+        let framer = self.framer(side);
+        let kept = std::mem::take(&mut framer.buffer);
+        let start = framer.start;
+        let length = frame_size(&kept).map(|length| u64::from(length) + 4);
+        match (framer.state, length, &mut framer.cut) {
+            (State::Framed, Some(length), _) => {
+                let there = kept.len() as u64;
+                (framer.state, framer.start, framer.needed) = (State::Skipping(length - there), start + there, 0);
                 self.frame(shared, side, &kept, start, (length, length - there));
-            } else if let (State::Skipping(left), Some(cut)) = (framer.state, &mut framer.cut) {
+            }
+            (State::Skipping(left), _, Some(cut)) => {
                 cut.missing += left;
                 self.cut_frame(shared, side);
-            } else if !kept.is_empty() {
-                framer.state = State::Lost;
             }
-            let framer = self.framer(side);
-            let start = framer.start;
-            framer.forget_before(start, &mut shared.spare.pieces);
+            (State::Lost, ..) => (framer.start, framer.needed) = (start + kept.len() as u64, 0),
+            // A few bytes of a size take no room that is worth what they say.
+            _ => framer.buffer = kept,
         }
-        self.release(shared, None);
+        let framer = self.framer(side);
+        let start = framer.start;
+        framer.forget_before(start, &mut shared.spare.pieces);
+        if side == Side::Response {
+            self.release(shared, None);
+        }
     }
 
     /// The frame with a hole in it that was being skipped.
@@ -470,8 +528,13 @@ impl Line {
     fn release<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, now: Option<Time>) {
         while let Some(held) = self.talk.held.pop_front() {
             let pending = self.talk.answer_to(&held.frame, &mut shared.spare.pending);
-            let limit = if self.from_the_start || self.talk.is_younger(&held.frame) { HOLD_TIME } else { 0 };
-            let expired = now.is_none_or(|now| held.age > HOLD_PIECES || now.since(held.time) > limit);
+            let is_younger = self.talk.is_younger(&held.frame, self.first_asked.is_some());
+            let (pieces, limit) = match self.first_asked {
+                _ if self.from_the_start || is_younger => (HOLD_PIECES, HOLD_TIME),
+                None => (OPEN_PIECES, OPEN_TIME),
+                Some(_) => (HOLD_PIECES, 0),
+            };
+            let expired = now.is_none_or(|now| held.age > pieces || now.since(held.time) > limit);
             if pending.is_none() && !expired {
                 self.talk.held.push_front(held);
                 return;

@@ -78,6 +78,7 @@ impl<'p, S: MessageSink<'p>> Session<'p, S> {
     pub fn finish(&mut self) {
         self.segments.finish();
         self.reassembler.finish(&mut self.conversations);
+        self.conversations.finish();
     }
 
     /// Who is told.

@@ -94,9 +94,10 @@ impl Talk {
         self.pending.pop_front()
     }
 
-    /// Whether a response answers a request that was sent after the first that was seen, as clients count.
-    pub(super) fn is_younger(&self, frame: &[u8]) -> bool {
-        self.first.zip(correlation_of(frame)).is_some_and(|(first, correlation)| correlation > first)
+    /// Whether a response answers a request that was sent after the first that was seen, as clients count. It may where bytes of
+    /// requests were seen and none of them was understood yet.
+    pub(super) fn is_younger(&self, frame: &[u8], is_asked: bool) -> bool {
+        self.first.map_or(is_asked, |first| correlation_of(frame).is_some_and(|correlation| correlation > first))
     }
 
     /// What was asked with this correlation id, if it waits for an answer.

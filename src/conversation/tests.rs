@@ -4,7 +4,7 @@ use super::tracker::State;
 use super::*;
 use crate::capture::{Place, Time};
 use crate::protocol::Catalog;
-use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, GapCause, Origin, StreamSink};
+use crate::stream::{Close, Connection, ConnectionId, Direction, Extent, Gap, GapCause, Origin, StreamSink};
 
 /// What a message says of its bytes.
 #[derive(Debug, PartialEq)]
@@ -70,9 +70,13 @@ impl<'p> Wire<'p> {
     }
 
     fn lose(&mut self, direction: Direction, missing: usize) {
+        self.lose_so_many(direction, missing, Extent::Exact);
+    }
+
+    fn lose_so_many(&mut self, direction: Direction, missing: usize, extent: Extent) {
         let (offset, missing) = (self.sent[direction as usize], missing as u64);
         let gap =
-            Gap { offset, missing, exact: true, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
+            Gap { offset, missing, extent, cause: GapCause::NotCaptured, packet: self.packets, time: self.time() };
         self.sent[direction as usize] += missing;
         self.conversations.gap(&self.connection, direction, gap);
     }
@@ -92,6 +96,40 @@ fn request(correlation: u8) -> Vec<u8> {
 /// A Metadata response v1: no brokers, controller 1, no topics.
 fn response(correlation: u8) -> [u8; 20] {
     [0, 0, 0, 16, 0, 0, 0, correlation, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
+}
+
+/// Behind a hole that may be smaller than was said the next message is believed only when it proves itself.
+#[test]
+fn a_hole_may_be_smaller_than_was_said() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    // The hole has 20 bytes, or 5 in the response.
+    for too_many in [0, 1, 10] {
+        let mut wire = Wire::new(&catalog);
+        wire.send(Forward, &request(1));
+        let cut = request(2);
+        wire.send(Forward, &cut[..60]);
+        wire.lose_so_many(Forward, 20 + too_many, Extent::AtMost);
+        wire.send(Forward, &cut[80..]);
+        wire.send(Forward, &request(3));
+        wire.send(Forward, &request(4));
+        wire.send(Backward, &response(1));
+        let cut = response(2);
+        wire.send(Backward, &cut[..9]);
+        wire.lose_so_many(Backward, 5 + too_many, Extent::AtMost);
+        wire.send(Backward, &cut[14..]);
+        wire.send(Backward, &response(3));
+        wire.send(Backward, &response(4));
+        let guessed = wire.conversations.counters().guessed;
+        let told = wire.told();
+        let mut whole: Vec<_> = told.iter().filter(|told| told.bytes.2 == 0).map(|told| told.correlation).collect();
+        let mut cut: Vec<_> = told.iter().filter(|told| told.bytes.2 > 0).map(|told| told.correlation).collect();
+        whole.sort_unstable();
+        cut.sort_unstable();
+        assert_eq!(whole, [1, 1, 3, 3, 4, 4].map(Some), "{too_many}");
+        assert_eq!(cut, [2, 2].map(Some), "{too_many}");
+        assert_eq!(guessed, 2, "{too_many}");
+    }
 }
 
 #[test]
@@ -182,7 +220,7 @@ fn what_is_kept_is_bounded() {
             let origin = Origin { packet: number, time: Time::default(), offset, place: Place::default(), record: 0 };
             offset += bytes.len() as u64;
             conversations.data(&connection, Direction::Forward, bytes, origin);
-            let kept: usize = conversations.connections.values().map(State::kept).sum();
+            let kept: usize = conversations.connections.values().flat_map(State::kept).map(|(bytes, _)| bytes).sum();
             // One more connection may have begun since it was last counted; its buffer has room for twice as much.
             assert!(kept <= 10_000 + 10_000 / 8 + 2500, "{kept}");
         }
@@ -198,6 +236,29 @@ fn what_is_kept_is_bounded() {
     assert_eq!((told.len(), cut.len()), (100, 50));
     let size = 0x0010_0000 + 4;
     assert!(cut.iter().all(|(there, whole, gap)| *whole == size && *there as u64 + gap == size && *there >= 23));
+}
+
+/// What a request that is too large takes is let go; the few bytes of a response that has just begun are not.
+#[test]
+fn only_what_is_large_is_let_go() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    let mut wire = Wire::new(&catalog);
+    wire.conversations.shared.options.max_kept = 4000;
+    wire.send(Forward, &request(1));
+    wire.send(Backward, &response(1)[..3]);
+    // The beginning of a Produce request v3 of 1 MB.
+    let head = [0, 0x10, 0, 0, 0, 0, 0, 3, 0, 0, 0, 9, 0, 1, b'c', 0xff, 0xff, 0, 1, 0, 0, 0, 9];
+    wire.send(Forward, &head);
+    for _ in 0..4 {
+        wire.send(Forward, &[0x55; 3000]);
+    }
+    assert!(wire.conversations.counters().crowded > 0);
+    wire.send(Backward, &response(1)[3..]);
+    let told = wire.told();
+    let bytes: Vec<_> = told.iter().map(|told| (told.correlation, told.bytes.2 > 0)).collect();
+    assert_eq!(bytes, [(Some(1), false), (Some(9), true), (Some(1), false)]);
+    assert_eq!(told[2].bytes, (20, 20, 0));
 }
 
 /// Other protocols count their bytes and their answers as well.

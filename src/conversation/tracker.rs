@@ -16,7 +16,7 @@ use super::topics::Teaching;
 use super::unasked::has_response;
 use crate::capture::Names;
 use crate::dissect::{RequestHead, TopicNames};
-use crate::protocol::{ApiKey, Catalog};
+use crate::protocol::{ApiKey, Catalog, Side};
 use crate::stream::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 
 /// Who wants messages.
@@ -127,30 +127,43 @@ pub(super) struct Undecided {
     connection: Connection,
     /// Whether the first byte of each stream is the first that was sent.
     from_the_start: bool,
-    forward: Side,
-    backward: Side,
+    forward: Heard,
+    backward: Heard,
 }
 
 /// What one side has sent so far.
-#[derive(Debug, Default)]
-struct Side {
+#[derive(Debug)]
+struct Heard {
     bytes: Vec<u8>,
     start: u64,
     pieces: Vec<Piece>,
-    /// Places in `bytes` where a segment begins that may be a request, and how many bytes must be there to tell.
-    candidates: Vec<(usize, usize)>,
-    /// How many bytes there must be until it is asked again whether these are responses.
-    next_look: usize,
+    /// Where a segment begins that may be a request.
+    requests: Vec<Look>,
+    /// Where responses may begin: requests that are there come soon, so nobody asks for a while.
+    responses: Look,
 }
 
-impl Side {
-    /// Whether it is time to ask whether these are responses: requests that are there come soon.
-    fn is_late(&self, is_all: bool) -> bool {
-        is_all || self.bytes.len() > self.next_look.max(MAX_UNASKED)
+/// A place in what a side has sent that is looked at when so many bytes are there from it on, and again when there are more.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: usize,
+    needed: usize,
+}
+
+impl Look {
+    fn is_due(self, there: usize, is_all: bool) -> bool {
+        is_all || there >= self.at + self.needed
     }
 }
 
-impl Side {
+impl Default for Heard {
+    fn default() -> Self {
+        let responses = Look { at: 0, needed: MAX_UNASKED + 1 };
+        Self { bytes: Vec::new(), start: 0, pieces: Vec::new(), requests: Vec::new(), responses }
+    }
+}
+
+impl Heard {
     fn kept(&self) -> usize {
         self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
@@ -209,20 +222,20 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
 impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
     /// Counts what is kept, and lets go of the largest parts where it is too much.
     fn make_room(&mut self) {
-        let mut kept: Vec<(usize, ConnectionId)> =
-            self.connections.iter().map(|(id, state)| (state.kept(), *id)).collect();
-        let mut total: usize = kept.iter().map(|(bytes, _)| bytes).sum();
+        let of = |(id, state): (&ConnectionId, &State)| state.kept().map(|(bytes, side)| (bytes, *id, side));
+        let mut kept: Vec<(usize, ConnectionId, Side)> = self.connections.iter().flat_map(of).collect();
+        let mut total: usize = kept.iter().map(|(bytes, ..)| bytes).sum();
         let limit = self.shared.options.max_kept;
         if total <= limit {
             return;
         }
         kept.sort_unstable();
         // So much that it is not too much again at once.
-        while let Some((bytes, id)) = kept.pop().filter(|_| total > limit / 2) {
+        while let Some((bytes, id, side)) = kept.pop().filter(|_| total > limit / 2) {
             total -= bytes;
             self.shared.counters.crowded += 1;
             match self.connections.get_mut(&id) {
-                Some(State::Kafka(line)) => line.let_go(&mut self.shared),
+                Some(State::Kafka(line)) => line.let_go(&mut self.shared, side),
                 Some(state) => state.decided(&mut self.shared, Decision::Foreign),
                 None => {}
             }
@@ -244,8 +257,8 @@ impl<'p, S: MessageSink<'p>> StreamSink for Conversations<'p, S> {
             None => State::Undecided(Box::new(Undecided {
                 connection: *connection,
                 from_the_start: connection.handshake,
-                forward: Side::default(),
-                backward: Side::default(),
+                forward: Heard::default(),
+                backward: Heard::default(),
             })),
         };
         self.connections.insert(connection.id, state);
@@ -318,13 +331,14 @@ impl<'p, S: MessageSink<'p>> Shared<'p, S> {
 }
 
 impl State {
-    /// Bytes that are kept, by the room that they take.
-    pub(super) fn kept(&self) -> usize {
-        match self {
-            Self::Undecided(undecided) => undecided.forward.kept() + undecided.backward.kept(),
-            Self::Kafka(line) => line.kept(),
-            Self::Foreign => 0,
-        }
+    /// Bytes that are kept of each side, by the room that they take; of a connection that is undecided in one.
+    pub(super) fn kept(&self) -> [(usize, Side); 2] {
+        let [requests, responses] = match self {
+            Self::Undecided(undecided) => [undecided.forward.kept() + undecided.backward.kept(), 0],
+            Self::Kafka(line) => [line.kept(Side::Request), line.kept(Side::Response)],
+            Self::Foreign => [0, 0],
+        };
+        [(requests, Side::Request), (responses, Side::Response)]
     }
 
     fn decided<'p, S: MessageSink<'p>>(&mut self, shared: &mut Shared<'p, S>, decision: Decision) {
@@ -369,7 +383,7 @@ enum Decision {
 }
 
 impl Undecided {
-    fn side(&mut self, direction: Direction) -> &mut Side {
+    fn side(&mut self, direction: Direction) -> &mut Heard {
         match direction {
             Direction::Forward => &mut self.forward,
             Direction::Backward => &mut self.backward,
@@ -382,10 +396,10 @@ impl Undecided {
             side.start = origin.offset;
             // Many connections say but one thing.
             side.pieces.reserve_exact(1);
-            side.candidates.reserve_exact(1);
+            side.requests.reserve_exact(1);
         }
-        if side.candidates.len() < MAX_CANDIDATES {
-            side.candidates.push((side.bytes.len(), 0));
+        if side.requests.len() < MAX_CANDIDATES {
+            side.requests.push(Look { at: side.bytes.len(), needed: 0 });
         }
         side.bytes.extend_from_slice(bytes);
         side.pieces.push(Piece::new(origin, bytes.len()));
@@ -394,7 +408,7 @@ impl Undecided {
     /// The bytes before a hole are of no use any more.
     fn lose(&mut self, direction: Direction, gap: Gap) {
         self.from_the_start = false;
-        *self.side(direction) = Side { start: gap.offset + gap.missing, ..Side::default() };
+        *self.side(direction) = Heard { start: gap.offset + gap.missing, ..Heard::default() };
     }
 
     fn decide<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
@@ -410,7 +424,7 @@ impl Undecided {
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
             Verdict::Yes => kafka,
             Verdict::NeedMore(_) => {
-                let is_unasked = forward.bytes.is_empty() && backward.is_late(is_all);
+                let is_unasked = forward.bytes.is_empty() && backward.responses.is_due(backward.bytes.len(), is_all);
                 match is_unasked && self.has_response(shared, Direction::Backward) {
                     true => kafka,
                     false if is_unasked && !is_all => Decision::Foreign,
@@ -435,19 +449,19 @@ impl Undecided {
             let side = self.side(direction);
             let bytes = &side.bytes;
             let mut found = None;
-            side.candidates.retain_mut(|(at, needed)| {
-                let rest = bytes.get(*at..).unwrap_or_default();
-                if rest.len() < *needed && !is_all {
+            side.requests.retain_mut(|look| {
+                if !look.is_due(bytes.len(), is_all) {
                     return true;
                 }
+                let rest = bytes.get(look.at..).unwrap_or_default();
                 match judge(shared.catalog, rest, shared.options.max_frame, is_all) {
                     Verdict::Yes if may_be_a_response(rest) => false,
                     Verdict::Yes => {
-                        found = found.or(Some(*at));
+                        found = found.or(Some(look.at));
                         true
                     }
                     Verdict::NeedMore(more) => {
-                        *needed = more;
+                        look.needed = more;
                         true
                     }
                     Verdict::Maybe | Verdict::No => false,
@@ -458,7 +472,8 @@ impl Undecided {
             }
         }
         for direction in [Direction::Forward, Direction::Backward] {
-            if self.side(direction).is_late(is_all) && self.has_response(shared, direction) {
+            let side = self.side(direction);
+            if side.responses.is_due(side.bytes.len(), is_all) && self.has_response(shared, direction) {
                 return Decision::Kafka { client: direction.opposite(), at: 0 };
             }
         }
@@ -476,7 +491,7 @@ impl Undecided {
     fn has_response<S>(&mut self, shared: &Shared<'_, S>, direction: Direction) -> bool {
         let is_broker = self.is_broker(shared, direction);
         let side = self.side(direction);
-        side.next_look = side.bytes.len() * 2;
+        side.responses.needed = (side.bytes.len() * 2).max(MAX_UNASKED) + 1;
         has_response(shared.catalog, &side.bytes, side.start, &side.pieces, is_broker)
     }
 }

@@ -196,6 +196,11 @@ impl Flow {
             self.count_late(side, segment, out.counters);
             return;
         }
+        let (half, _) = self.halves.of(side);
+        if self.waiting && has_data(segment) && !half.may_be_filled(segment.sequence) {
+            // What has waited too long is older than what is said now.
+            self.advance_halves(out);
+        }
         self.take_slowly(side, segment, out);
         self.advance(out);
     }
@@ -205,11 +210,7 @@ impl Flow {
         if self.closed {
             return;
         }
-        for side in [self.initiator, self.initiator.opposite()] {
-            let direction = self.direction(side);
-            let (half, peer) = self.halves.of(side);
-            half.advance(peer.seen, &mut out.stream(&mut self.teller, direction, self.packets));
-        }
+        self.advance_halves(out);
         self.waiting = self.halves.are_waiting() || self.reset.is_some();
         if self.halves.are_finished() {
             self.close(Close::Finished, out);
@@ -219,6 +220,14 @@ impl Flow {
             if is_due || !self.teller.numbered() && !self.halves.are_waiting() {
                 self.close(Close::Reset, out);
             }
+        }
+    }
+
+    fn advance_halves<S: StreamSink>(&mut self, out: &mut Output<'_, S>) {
+        for side in [self.initiator, self.initiator.opposite()] {
+            let direction = self.direction(side);
+            let (half, peer) = self.halves.of(side);
+            half.advance(peer.seen, &mut out.stream(&mut self.teller, direction, self.packets));
         }
     }
 

@@ -37,6 +37,17 @@ pub(super) struct Half {
     next: u64,
     /// The position up to which the receiver has everything.
     acknowledged: u64,
+    /// What there is only now and then; most connections that are open have nothing of it.
+    early: Option<Box<Early>>,
+    /// Whether the sender was seen at all.
+    pub(super) seen: bool,
+}
+
+/// What has come, and is not to be told yet.
+#[derive(Debug, Default)]
+struct Early {
+    /// Since when the beginning is open: packets of the connection, and the time.
+    opened: (u64, Time),
     /// The position of the FIN.
     fin: Option<Fin>,
     /// Segments that came early, by position. They never overlap, and none is before `next`. Boxed, because most maps hold
@@ -45,8 +56,6 @@ pub(super) struct Half {
     held_bytes: usize,
     /// Where a segment that was far away would continue.
     stray: Option<u32>,
-    /// Whether the sender was seen at all.
-    pub(super) seen: bool,
 }
 
 /// How much is known of the beginning of a stream.
@@ -55,8 +64,8 @@ enum Begin {
     /// Nothing: neither SYN nor data was seen.
     #[default]
     Unknown,
-    /// Data was seen, and all of it is held: earlier bytes may follow. Since when.
-    Open { packets: u64, time: Time },
+    /// Data was seen, and all of it is held: earlier bytes may follow.
+    Open,
     /// It is where the first data was.
     Settled,
     /// It is what a SYN, or the acknowledgment of a SYN, says.
@@ -140,19 +149,23 @@ impl Half {
 
     /// Whether something is held, or the beginning is open.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.held.is_empty()
-            || matches!(self.begin, Begin::Open { .. })
-            || self.fin.is_some_and(|fin| fin.position > self.next)
+        self.holds() || self.begin == Begin::Open || self.fin().is_some_and(|fin| fin.position > self.next)
     }
 
     /// Whether all up to the FIN is told.
     pub(super) fn is_finished(&self) -> bool {
-        self.has_begun() && self.fin.is_some_and(|fin| fin.position <= self.next)
+        self.has_begun() && self.fin().is_some_and(|fin| fin.position <= self.next)
     }
 
     /// Whether a segment with this number is the next one, with nothing held.
     pub(super) fn is_next(&self, sequence: u32) -> bool {
-        self.has_begun() && self.held.is_empty() && sequence == self.expected()
+        self.has_begun() && !self.holds() && sequence == self.expected()
+    }
+
+    /// Whether bytes with this number may be those that something waits for.
+    pub(super) fn may_be_filled(&self, sequence: u32) -> bool {
+        self.begin == Begin::Open
+            || self.holds() && self.position(sequence).is_some_and(|position| position <= self.next)
     }
 
     /// Whether a number is anywhere near the stream.
@@ -166,7 +179,7 @@ impl Half {
             Begin::Unknown => true,
             Begin::Certain => sequence == self.sequence_at(self.base),
             // Bytes between the SYN and the first that was seen may be lost.
-            Begin::Open { .. } | Begin::Settled => {
+            Begin::Open | Begin::Settled => {
                 let first = if self.has_begun() { self.base } else { self.next };
                 u64::from(self.sequence_at(first).wrapping_sub(sequence)) <= WINDOW
             }
@@ -177,7 +190,7 @@ impl Half {
     pub(super) fn begin_at<S: StreamSink>(&mut self, sequence: u32, out: &mut StreamOutput<'_, S>) {
         match self.begin {
             Begin::Unknown => self.place_start(sequence, Begin::Certain),
-            Begin::Open { .. } => {
+            Begin::Open => {
                 if let Some(position) = self.position(sequence) {
                     self.next = position.min(self.next);
                     self.settle(out);
@@ -221,27 +234,28 @@ impl Half {
                 out.counters.dropped_bytes += length;
                 return;
             } else {
-                self.place_start(sequence, Begin::Open { packets: out.packets, time: out.time });
+                self.place_start(sequence, Begin::Open);
+                self.early().opened = (out.packets, out.time);
             }
         }
         let Some(position) = self.position(sequence).or_else(|| self.resume(sequence, length, out)) else {
             out.counters.dropped_bytes += piece.bytes.len() as u64;
             return;
         };
-        if fin && self.fin.is_none() && position + length >= self.next {
-            self.fin = Some(Fin { position: position + length, arrival: out.arrival() });
+        if fin && self.fin().is_none() && position + length >= self.next {
+            self.early().fin = Some(Fin { position: position + length, arrival: out.arrival() });
         }
         if length == 0 {
             return;
         }
-        if matches!(self.begin, Begin::Open { .. }) {
+        if self.begin == Begin::Open {
             if position < self.next && length <= 1 {
                 out.counters.dropped_bytes += length;
                 return;
             }
             self.next = self.next.min(position);
             self.hold(position, piece, out);
-        } else if position <= self.next && self.held.is_empty() {
+        } else if position <= self.next && !self.holds() {
             self.take_in_order(position, piece, out);
         } else {
             self.hold(position, piece, out);
@@ -251,16 +265,17 @@ impl Half {
 
     /// Does what the passing of packets and time asks for.
     pub(super) fn advance<S: StreamSink>(&mut self, receiver_seen: bool, out: &mut StreamOutput<'_, S>) {
-        if let Begin::Open { packets, time } = self.begin {
+        if self.begin == Begin::Open {
+            let (packets, time) = self.early().opened;
             let is_over = out.packets.saturating_sub(packets) >= BEGIN_PACKETS
                 || out.time.since(time) >= BEGIN_TIME
-                || self.held_bytes >= BEGIN_BYTES;
+                || self.held_bytes() >= BEGIN_BYTES;
             if !is_over {
                 return;
             }
             self.settle(out);
         }
-        while self.held_bytes > out.limits.per_stream {
+        while self.held_bytes() > out.limits.per_stream {
             self.give_up(GapCause::Limit, out);
         }
         while let Some((end, since)) = self.hole() {
@@ -276,7 +291,7 @@ impl Half {
 
     /// Gives up all holes and tells all that is held.
     pub(super) fn flush<S: StreamSink>(&mut self, cause: GapCause, out: &mut StreamOutput<'_, S>) {
-        if matches!(self.begin, Begin::Open { .. }) {
+        if self.begin == Begin::Open {
             self.settle(out);
         }
         while self.hole().is_some() {
@@ -288,9 +303,27 @@ impl Half {
     pub(super) fn end<S: StreamSink>(&mut self, out: &mut StreamOutput<'_, S>) {
         self.flush(GapCause::NotCaptured, out);
         // One more than the data is the FIN, which may not have been captured.
-        if self.has_begun() && self.fin.is_none() && self.acknowledged > self.next + 1 {
+        if self.has_begun() && self.fin().is_none() && self.acknowledged > self.next + 1 {
             self.skip_to(self.acknowledged, GapCause::NotCaptured, out);
         }
+        self.early = None;
+    }
+
+    /// Whether segments came early.
+    fn holds(&self) -> bool {
+        self.early.as_ref().is_some_and(|early| !early.held.is_empty())
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.early.as_ref().map_or(0, |early| early.held_bytes)
+    }
+
+    fn fin(&self) -> Option<Fin> {
+        self.early.as_ref().and_then(|early| early.fin)
+    }
+
+    fn early(&mut self) -> &mut Early {
+        self.early.get_or_insert_default()
     }
 
     /// Where a segment lies that comes after the end: true when it is data that had been seen.
@@ -329,13 +362,12 @@ impl Half {
         if length == 0 {
             return None;
         }
-        let continued = self.stray.replace(sequence.wrapping_add(length as u32));
+        let continued = self.early().stray.replace(sequence.wrapping_add(length as u32));
         if continued != Some(sequence) {
             return None;
         }
-        self.stray = None;
         self.flush(GapCause::NotCaptured, out);
-        self.fin = None;
+        self.early = None;
         let missing = sequence.wrapping_sub(self.expected());
         self.skip_to(self.next + u64::from(missing), GapCause::NotCaptured, out);
         Some(self.next)
@@ -357,8 +389,9 @@ impl Half {
         let end = position + piece.length();
         let mut at = position.max(self.next).min(end);
         out.counters.retransmitted_bytes += at - position;
+        let early = self.early();
         while at < end {
-            let before = self.held.range(..=at).next_back().map(|(&start, held)| (start, held));
+            let before = early.held.range(..=at).next_back().map(|(&start, held)| (start, held));
             if let Some((start, held)) = before
                 && start + held.length() > at
             {
@@ -371,24 +404,26 @@ impl Half {
                 at = overlap_end;
                 continue;
             }
-            let free_end = self.held.range(at..).next().map_or(end, |(&start, _)| start.min(end));
+            let free_end = early.held.range(at..).next().map_or(end, |(&start, _)| start.min(end));
             let new = piece.part(at - position, free_end - position);
             let held = Held { bytes: new.bytes.to_vec(), place: new.place, cut: new.cut, arrival: out.arrival() };
-            self.held_bytes += held.cost();
+            early.held_bytes += held.cost();
             *out.held_bytes += held.cost();
-            self.held.insert(at, Box::new(held));
+            early.held.insert(at, Box::new(held));
             at = free_end;
         }
     }
 
     /// Tells what is held, up to the next hole.
     fn drain<S: StreamSink>(&mut self, out: &mut StreamOutput<'_, S>) {
-        while let Some(entry) = self.held.first_entry() {
+        // It is put back where something is left of it: a map that was emptied keeps its room.
+        let Some(mut early) = self.early.take() else { return };
+        while let Some(entry) = early.held.first_entry() {
             if *entry.key() != self.next {
                 break;
             }
             let held = entry.remove();
-            self.held_bytes = self.held_bytes.saturating_sub(held.cost());
+            early.held_bytes = early.held_bytes.saturating_sub(held.cost());
             *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
             let Arrival { packet, time, .. } = held.arrival;
             let origin = Origin { packet, time, offset: self.next - self.base, place: held.place, record: 0 };
@@ -396,10 +431,8 @@ impl Half {
             out.data(&held.bytes, origin);
             self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);
         }
-        if self.held.is_empty() {
-            // A map that was emptied keeps its room.
-            self.held = BTreeMap::new();
-        }
+        let is_needed = !early.held.is_empty() || early.fin.is_some() || early.stray.is_some();
+        self.early = is_needed.then_some(early);
     }
 
     /// The beginning of the stream is what has been seen until now.
@@ -411,9 +444,10 @@ impl Half {
 
     /// Where the hole at the next position ends, and when what is behind it came; None when there is no hole.
     fn hole(&self) -> Option<(u64, Arrival)> {
-        let (end, arrival) = match self.held.first_key_value() {
+        let early = self.early.as_ref()?;
+        let (end, arrival) = match early.held.first_key_value() {
             Some((&start, held)) => (start, held.arrival),
-            None => self.fin.map(|fin| (fin.position, fin.arrival))?,
+            None => early.fin.map(|fin| (fin.position, fin.arrival))?,
         };
         (end > self.next).then_some((end, arrival))
     }

@@ -115,14 +115,26 @@ pub struct Gap {
     pub offset: u64,
     /// How many bytes are missing.
     pub missing: u64,
-    /// Whether it is so many: inside of TLS it may be unknown, and the number is then only a guess.
-    pub exact: bool,
+    /// Whether it is so many.
+    pub extent: Extent,
     /// Why.
     pub cause: GapCause,
     /// The packet at which this became certain.
     pub packet: u64,
     /// The time of that packet.
     pub time: Time,
+}
+
+/// How sure it is how many bytes are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// It is so many.
+    Exact,
+    /// It is most likely so many. It may be fewer: inside of TLS not all that is missing need be data, nor all that is data
+    /// have been sent for its content (tickets, alerts, padding).
+    AtMost,
+    /// Nobody knows, and the number is a guess.
+    Unknown,
 }
 
 /// Why bytes are missing.
@@ -166,6 +178,12 @@ pub trait StreamSink {
 
     /// The last of a connection that was opened.
     fn close(&mut self, connection: &Connection, how: Close);
+
+    /// Whether nothing more is to be told of the connection of which something was told just now, not even its close. It is
+    /// asked once behind each piece of data and each gap.
+    fn refuses(&mut self) -> bool {
+        false
+    }
 }
 
 /// How much may be kept.
@@ -175,7 +193,7 @@ pub struct Limits {
     pub per_stream: usize,
     /// Bytes held for all streams.
     pub total: usize,
-    /// Connections, each of about half a kilobyte.
+    /// Connections, each of about 300 bytes, and 100 more where something came early.
     pub connections: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::capture::Time;
 
-use super::{Close, Connection, ConnectionId, Counters, Direction, Gap, GapCause, Limits, Origin, StreamSink};
+use super::{Close, Connection, ConnectionId, Counters, Direction, Extent, Gap, GapCause, Limits, Origin, StreamSink};
 
 /// The packet at hand, and where results go.
 pub(super) struct Output<'a, S> {
@@ -43,11 +43,13 @@ pub(super) struct Teller {
     pub(super) connection: Connection,
     numbered: bool,
     opened: bool,
+    /// Whether the sink wants to hear no more.
+    refused: bool,
 }
 
 impl Teller {
     pub(super) fn new(connection: Connection) -> Self {
-        Self { connection, numbered: false, opened: false }
+        Self { connection, numbered: false, opened: false, refused: false }
     }
 
     pub(super) fn opened(&self) -> bool {
@@ -76,7 +78,7 @@ impl Teller {
     }
 
     pub(super) fn close<S: StreamSink>(&self, sink: &mut S, how: Close) {
-        if self.opened {
+        if self.opened && !self.refused {
             sink.close(&self.connection, how);
         }
     }
@@ -103,7 +105,10 @@ impl<S: StreamSink> StreamOutput<'_, S> {
         }
         self.teller.open(self.sink, self.counters);
         self.counters.delivered_bytes += bytes.len() as u64;
-        self.sink.data(&self.teller.connection, self.direction, bytes, origin);
+        if !self.teller.refused {
+            self.sink.data(&self.teller.connection, self.direction, bytes, origin);
+            self.teller.refused = self.sink.refuses();
+        }
     }
 
     pub(super) fn gap(&mut self, offset: u64, missing: u64, cause: GapCause) {
@@ -116,7 +121,10 @@ impl<S: StreamSink> StreamOutput<'_, S> {
             GapCause::Cut => self.counters.cut_bytes += missing,
             GapCause::NotCaptured | GapCause::Limit | GapCause::Sealed => self.counters.missing_bytes += missing,
         }
-        let gap = Gap { offset, missing, exact: true, cause, packet: self.packet, time: self.time };
-        self.sink.gap(&self.teller.connection, self.direction, gap);
+        let gap = Gap { offset, missing, extent: Extent::Exact, cause, packet: self.packet, time: self.time };
+        if !self.teller.refused {
+            self.sink.gap(&self.teller.connection, self.direction, gap);
+            self.teller.refused = self.sink.refuses();
+        }
     }
 }

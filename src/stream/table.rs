@@ -19,7 +19,7 @@ const LOOKS: usize = 16;
 
 /// Rebuilds the streams of TCP connections. The rules are those of the [module](super).
 ///
-/// Memory: half a kilobyte for a connection that is known, and what [`Limits`] allow for segments that are held.
+/// Memory: about 300 bytes for a connection that is known, and what [`Limits`] allow for segments that are held.
 #[derive(Debug)]
 pub struct Reassembler {
     limits: Limits,

@@ -322,6 +322,19 @@ fn a_hole_waits_for_acknowledgment_and_for_packets_or_time() {
     assert_eq!(capture.told(), expected);
 }
 
+/// An answer that comes after a pause is told behind what was asked before it.
+#[test]
+fn a_hole_that_waited_too_long_is_given_up_before_the_other_side_goes_on() {
+    let mut capture = Capture::new();
+    capture.handshake().client(".", 101, "ab").client(".", 105, "ef").acknowledge(false, 107);
+    assert_eq!(capture.told(), ["1 open 50000", "1 > ab @0 #4"]);
+    capture.pass(5 * Time::SECOND).broker(".", 201, "xy");
+    assert_eq!(capture.told(), ["1 > NotCaptured 2 @2", "1 > ef @4 #5", "1 < xy @0 #7"]);
+    // The same side may yet fill it.
+    capture.client(".", 109, "ij").acknowledge(false, 111).pass(5 * Time::SECOND).client(".", 107, "gh");
+    assert_eq!(capture.told(), ["1 > gh @6 #10", "1 > ij @8 #8"]);
+}
+
 #[test]
 fn holes_of_the_same_age_are_given_up_together() {
     let mut capture = Capture::new();

@@ -99,14 +99,14 @@ fn compare_times(what: &str, messages: &[Json], times: &[i128]) -> usize {
 fn messages_are_the_same_whatever_the_clock_does() {
     let catalog = Catalog::builtin();
     let packets = packets();
-    let base = told(&catalog, vec![capture(0, &packets)], Options::default());
+    let base = told(&catalog, vec![capture(0, &packets)], Options::default(), &[]);
     let base = by_place(&base.messages);
     assert!(base.len() > 40);
     let folder = TempDir::new().unwrap();
     for (what, start, times) in clocks(&packets) {
         let retimed: Vec<_> = times.iter().zip(&packets).map(|(time, (_, ip))| (*time, ip.clone())).collect();
         let file = capture(start, &retimed);
-        let told = told(&catalog, vec![file.clone()], Options::default());
+        let told = told(&catalog, vec![file.clone()], Options::default(), &[]);
         assert!(by_place(&told.messages) == base, "{what}");
         let negative = compare_times(what, &told.messages, &times);
         let goes_back = times.windows(2).any(|pair| held(pair[1]) < held(pair[0]));
@@ -159,7 +159,7 @@ fn without_topic_names(value: &Json) -> Json {
 fn two_taps_with_clocks_of_their_own_are_one_capture() {
     let catalog = Catalog::builtin();
     let packets = packets();
-    let base = told(&catalog, vec![capture(0, &packets)], Options::default()).messages;
+    let base = told(&catalog, vec![capture(0, &packets)], Options::default(), &[]).messages;
     let brokers: Vec<u16> = base
         .iter()
         .map(|message| message.at("broker").text().unwrap().rsplit_once(':').unwrap().1.parse().unwrap())
@@ -181,7 +181,7 @@ fn two_taps_with_clocks_of_their_own_are_one_capture() {
             if swapped {
                 files.reverse();
             }
-            let told = told(&catalog, files, Options::default());
+            let told = told(&catalog, files, Options::default(), &[]);
             let mut problems = Vec::new();
             let [found, expected] = [&told.messages, &base].map(|messages| {
                 let messages: Vec<_> = messages.iter().map(without_topic_names).collect();

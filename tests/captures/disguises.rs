@@ -20,7 +20,7 @@ fn told(catalog: &Catalog, capture: Vec<u8>) -> (Vec<Json>, PacketCounters) {
 
 /// The same for captures that are read as one, and how often they were damaged.
 fn told_merged(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> (Vec<Json>, PacketCounters, usize) {
-    let told = support::told(catalog, files, options);
+    let told = support::told(catalog, files, options, &[]);
     assert_eq!(told.streams.conflicting_overlaps, 0);
     (without(&told.messages, &["packets"]), told.packets, told.damages)
 }

@@ -85,8 +85,8 @@ pub(crate) struct Told {
     pub(crate) damages: usize,
 }
 
-/// Reads captures as one.
-pub(crate) fn told(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> Told {
+/// Reads captures as one, with the lines of a key log.
+pub(crate) fn told(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options, log: &[u8]) -> Told {
     struct Lines<'p>(NdjsonWriter<'p>, Vec<u8>);
     impl<'p> MessageSink<'p> for Lines<'p> {
         fn message(&mut self, message: &Message<'_, 'p>) {
@@ -99,6 +99,9 @@ pub(crate) fn told(catalog: &Catalog, files: Vec<Vec<u8>>, options: Options) -> 
     }
     let sink = Lines(NdjsonWriter::new(Opening::new(catalog), true), Vec::new());
     let mut session = Session::new(catalog, options, sink);
+    if !log.is_empty() {
+        session.learn(log);
+    }
     let mut damages = 0;
     loop {
         match captures.next() {

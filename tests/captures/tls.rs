@@ -216,7 +216,13 @@ fn secrets_in_a_capture_may_stand_anywhere() {
     // Behind the hellos of the first connection.
     let (found, _, _) = at(first + 8, &[]);
     assert!(found.len() == whole.len(), "{} of {}", found.len(), whole.len());
-    // Behind everything: connections that were not closed wait until the end.
+    // Behind everything: connections that are closed wait until the end.
+    let (mut found, _, _) = at(rest.len(), &[]);
+    let mut expected = whole.clone();
+    found.sort();
+    expected.sort();
+    assert!(found == expected, "{} of {}", found.len(), whole.len());
+    // And those that were not closed.
     let open: Vec<_> = rest[..first + 20].to_vec();
     let (early, _, _) = told_with_secrets(&catalog, &[&rest[..first], &secrets, &rest[first..first + 20]].concat());
     let (late, _, _) = told_with_secrets(&catalog, &[&open[..], &secrets].concat());

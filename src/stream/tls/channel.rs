@@ -1,54 +1,25 @@
 //! A connection in TLS: who said what in the handshake, and with which keys the rest is opened.
 
+use super::Tls;
+use super::agreement::Parties;
 use super::cipher::{HEADER, Opened};
-use super::handshake::{self, ClientHello, ServerHello};
+use super::handshake::ServerHello;
 use super::keylog::{KeyLog, Random};
-use super::side::{Item, Left, Side, Stage, body_length};
+use super::sessions::Session;
+use super::side::{Item, Left, Sealed, Side, Stage, body_length};
 use super::suite::TlsVersion;
-use super::{Counters, Tls};
-use crate::capture::{Place, Spool};
-use crate::stream::{Connection, Direction, Gap, GapCause, Origin, StreamSink};
+use super::work::{MOST_WORK, Work};
+use crate::capture::Place;
+use crate::stream::{Connection, Direction, Extent, Gap, GapCause, Origin, StreamSink};
 
 pub(super) const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
 pub(super) const APPLICATION_DATA: u8 = 23;
 
 /// Bytes that one connection may have waiting for a key.
-const MOST_WAITING: usize = 1 << 20;
-/// Bytes that all connections may.
-const MOST_WAITING_IN_ALL: usize = 64 << 20;
+const MOST_WAITING: usize = 8 << 20;
 /// Records of early data that are passed over.
 const MOST_PASSED: u32 = 4096;
-/// Bytes that a direction may look at for nothing between two records that open, and when too much was looked at already.
-const MOST_WORK: u64 = 64 << 20;
-const LEAST_WORK: u64 = 1 << 20;
-
-/// What channels work with.
-pub(super) struct Work<'a, S> {
-    pub(super) sink: &'a mut S,
-    pub(super) keys: &'a mut KeyLog,
-    pub(super) counters: &'a mut Counters,
-    /// Where plaintext is kept, and the number of that source.
-    pub(super) spool: &'a mut Option<(Spool, u16)>,
-    /// Bytes that wait in all channels.
-    pub(super) waiting: &'a mut usize,
-    pub(super) effort: &'a mut Effort,
-}
-
-/// What was heard of all channels, and what was looked at for nothing.
-#[derive(Debug, Default)]
-pub(super) struct Effort {
-    heard: u64,
-    pub(super) spent: u64,
-}
-
-impl Effort {
-    /// How many bytes a direction may look at for nothing.
-    pub(super) fn allowed(&self) -> u64 {
-        let is_moderate = self.spent < (MOST_WORK << 2).saturating_add(self.heard.saturating_mul(16));
-        if is_moderate { MOST_WORK } else { LEAST_WORK }
-    }
-}
 
 /// A connection in TLS.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -70,15 +41,29 @@ pub(super) struct Channel {
     pub(super) waiting: usize,
     /// How many secrets there were when it was last looked for them.
     pub(super) news: u64,
+    /// What the client would resume, and the random of the connection on which that began, if it is resumed (1.2).
+    pub(super) resumes: [Option<Session>; 2],
+    pub(super) origin: Option<Random>,
+    /// The random of a `ClientHello` under the protection of the one before, and what came of the last such hellos (1.2), with
+    /// how often that was.
+    pub(super) renews: Option<Random>,
+    pub(super) renewed: Option<(Parties, u32)>,
     /// Whether bytes of the hellos are missing.
     pub(super) torn: bool,
     /// How often it was tried to find out what is missing of them.
     pub(super) tries: u32,
-    /// Bytes that were looked at for that.
+    /// Bytes that were looked at for that, and how many secrets there were.
     pub(super) tried: u64,
+    pub(super) tried_news: u64,
+    /// Whether nothing more comes.
+    pub(super) ended: bool,
     /// Whether records that do not authenticate are counted.
     pub(super) is_counted: bool,
+    /// Whether it is counted as one whose next keys are not known.
+    pub(super) is_broken_off: bool,
     pub(super) why: Option<Closed>,
+    /// As what it is counted while it waits behind its close.
+    pub(super) counted: Option<Closed>,
 }
 
 /// Why a connection is not opened.
@@ -108,15 +93,6 @@ pub(super) enum Step {
     Blocked,
 }
 
-/// What a handshake message says.
-enum Said {
-    Client(ClientHello),
-    Server(ServerHello),
-    EarlyData(bool),
-    /// The keys change behind this record.
-    NextKeys,
-}
-
 impl Channel {
     pub(super) fn new(connection: Connection) -> Self {
         let side = || Side { record: 1, most_work: MOST_WORK, ..Side::default() };
@@ -134,11 +110,19 @@ impl Channel {
             order: 0,
             waiting: 0,
             news: 0,
+            resumes: [None; 2],
+            origin: None,
+            renews: None,
+            renewed: None,
             torn: false,
             tries: 0,
             tried: 0,
+            tried_news: 0,
+            ended: false,
             is_counted: false,
+            is_broken_off: false,
             why: None,
+            counted: None,
         }
     }
 
@@ -203,7 +187,7 @@ impl Channel {
         *work.waiting += weight;
         let order = self.order;
         self.side(direction).queue.push_back((order, item));
-        if self.waiting > MOST_WAITING || *work.waiting > MOST_WAITING_IN_ALL {
+        if self.waiting > MOST_WAITING || !work.makes_room() {
             self.drop_waiting(work, direction);
             if self.opened {
                 self.give_up(work, direction);
@@ -221,7 +205,7 @@ impl Channel {
     }
 
     /// What there is too little of to go on.
-    fn lacking(&self) -> Closed {
+    pub(super) fn lacking(&self) -> Closed {
         match (&self.hello, self.torn, self.connection.handshake) {
             (Some(_), ..) if self.random.is_some() => Closed::NoKeys,
             (_, _, false) => Closed::Begun,
@@ -231,12 +215,17 @@ impl Channel {
     }
 
     /// Goes on with what has waited, in the order in which it came.
-    fn pump<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
+    pub(super) fn pump<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
         if self.forward.blocked || self.backward.blocked {
             work.keys.look_again(false);
             let news = work.keys.news();
             if std::mem::replace(&mut self.news, news) != news {
                 self.unblock();
+            }
+            for side in [&mut self.forward, &mut self.backward] {
+                if std::mem::take(&mut side.tries) {
+                    side.retry |= std::mem::take(&mut side.blocked);
+                }
             }
         }
         while self.why.is_none() {
@@ -281,12 +270,44 @@ impl Channel {
         }
     }
 
-    /// Says what is left when nothing more comes.
-    pub(super) fn finish<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
+    /// Goes on with secrets that have come by now.
+    pub(super) fn look_again<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
         if self.forward.blocked || self.backward.blocked {
             work.keys.look_again(true);
         }
         self.pump(work);
+        let tries = |side: &Side| side.blocked && side.tries;
+        while self.why.is_none() && (tries(&self.forward) || tries(&self.backward)) {
+            self.pump(work);
+        }
+    }
+
+    /// Whether there is something that may yet be opened when secrets come.
+    pub(super) fn waits_for_secrets(&self) -> bool {
+        let is_blocked = self.forward.blocked || self.backward.blocked;
+        is_blocked && self.why.is_none() && (self.opened || matches!(self.lacking(), Closed::NoKeys | Closed::Torn))
+    }
+
+    /// Whether secrets of it are known.
+    pub(super) fn may_be_opened(&self, log: &KeyLog) -> bool {
+        [self.random, self.origin].iter().flatten().any(|random| log.knows(random))
+    }
+
+    /// Bytes that it takes to keep it, beside what is counted as waiting.
+    pub(super) fn room(&self) -> usize {
+        size_of::<Self>() + self.forward.buffer.capacity() + self.backward.buffer.capacity()
+    }
+
+    /// Says what is left when nothing more comes.
+    pub(super) fn finish<S: StreamSink>(&mut self, work: &mut Work<'_, S>) {
+        self.look_again(work);
+        self.ended = true;
+        for direction in [Direction::Forward, Direction::Backward] {
+            // What looked like a record that is not whole may be none.
+            if self.side(direction).loss.is_some() && !self.side(direction).blocked {
+                self.advance(work, direction);
+            }
+        }
         let is_unproven = |side: &Side| side.lacks_handshake_keys() && side.loss.is_some_and(|loss| loss.known > 0);
         if !self.opened && (is_unproven(&self.forward) || is_unproven(&self.backward)) {
             self.count_unauthentic(work);
@@ -364,21 +385,22 @@ impl Channel {
             }
             return Step::Done(whole);
         }
-        if !self.has_keys(work, direction, header, body, 0) {
+        let mut record = Sealed { header, body, known: 0, window: 0 };
+        if !self.has_keys(work, direction, &record) {
             return Step::Blocked;
         }
         let end = self.side(direction).start + whole as u64;
-        match self.side(direction).open(header, body, 0, 0) {
+        match self.side(direction).open(&mut record) {
             Some((opened, left)) => {
                 if let Left::Before(0) | Left::Same(0) = left {
-                    self.take(work, direction, body, &opened, end);
+                    self.take(work, direction, record.body, &opened, end);
                 }
                 Step::Done(whole)
             }
             None if self.lacks_next(direction) => Step::Blocked,
             None if self.passes(direction) => Step::Done(whole),
             None => {
-                self.begin_loss(direction, Some(whole as u64));
+                self.begin_loss(direction, Some((content, whole as u64)));
                 if !self.side(direction).lacks_handshake_keys() {
                     self.count_unauthentic(work);
                 }
@@ -430,9 +452,11 @@ impl Channel {
         });
         match opened.content {
             HANDSHAKE => self.messages(work, direction, plain, false),
+            // Behind it the keys of the hellos that came before it count, and none before they are known.
+            CHANGE_CIPHER_SPEC => self.side(direction).expects_next = !self.is_1_3(),
             APPLICATION_DATA if is_data && !plain.is_empty() => {
                 if !side.said && side.passed > 0 && takes_early_data == Some(true) {
-                    self.tell_gap(work, direction, GapCause::Sealed, 1, false);
+                    self.tell_gap(work, direction, GapCause::Sealed, 1, Extent::Unknown);
                 }
                 self.open(work);
                 let place = match work.spool {
@@ -454,65 +478,7 @@ impl Channel {
         }
     }
 
-    /// Takes messages of the handshake.
-    fn messages<S: StreamSink>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        plain: &[u8],
-        is_in_the_clear: bool,
-    ) {
-        let mut said = Vec::new();
-        let side = self.side(direction);
-        let stage = side.keys.as_ref().map(|keys| keys.stage);
-        side.messages.push(plain, |kind, body| match (kind, stage) {
-            (handshake::CLIENT_HELLO, _) if is_in_the_clear => said.extend(ClientHello::read(body).map(Said::Client)),
-            (handshake::SERVER_HELLO, _) if is_in_the_clear => said.extend(ServerHello::read(body).map(Said::Server)),
-            (handshake::ENCRYPTED_EXTENSIONS, Some(Stage::Handshake)) => {
-                said.push(Said::EarlyData(handshake::takes_early_data(body)));
-            }
-            (handshake::FINISHED, Some(Stage::Handshake))
-            | (handshake::END_OF_EARLY_DATA, Some(Stage::Early))
-            | (handshake::KEY_UPDATE, Some(Stage::Application(_))) => said.push(Said::NextKeys),
-            _ => {}
-        });
-        for said in said {
-            match said {
-                // Anyone may send one in the clear later on; nothing follows from it.
-                Said::Client(_) | Said::Server(_) if self.hello.is_some() => {}
-                Said::Client(hello) => {
-                    self.client = direction;
-                    self.random.get_or_insert(hello.random);
-                    self.offers_early_data = hello.early_data && !self.retried;
-                    self.unblock();
-                }
-                Said::Server(hello) => self.server_hello(work, direction, hello),
-                Said::EarlyData(takes) => {
-                    self.takes_early_data = Some(takes);
-                    self.unblock();
-                }
-                Said::NextKeys => self.side(direction).expects_next = self.is_1_3(),
-            }
-        }
-    }
-
     pub(super) fn is_1_3(&self) -> bool {
         self.hello.is_some_and(|hello| hello.version == TlsVersion::TLS_1_3)
-    }
-
-    fn server_hello<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, hello: ServerHello) {
-        self.client = direction.opposite();
-        self.unblock();
-        if hello.is_retry() {
-            (self.retried, self.offers_early_data) = (true, false);
-            return;
-        }
-        let is_known = matches!(hello.version, TlsVersion::TLS_1_2 | TlsVersion::TLS_1_3);
-        if !is_known || hello.compressed || hello.suite.protection().is_none() {
-            self.why = Some(Closed::Unsupported(Tls { version: hello.version, suite: hello.suite }));
-        } else if !work.keys.has_sources() {
-            self.why = Some(Closed::NoKeys);
-        }
-        self.hello = Some(hello);
     }
 }

@@ -1,16 +1,19 @@
 //! Messages of the handshake, as far as they say how records are protected.
 
 use super::keylog::Random;
+use super::sessions::{Session, session};
 use super::suite::{Suite, TlsVersion};
 
 pub(super) const CLIENT_HELLO: u8 = 1;
 pub(super) const SERVER_HELLO: u8 = 2;
+pub(super) const NEW_SESSION_TICKET: u8 = 4;
 pub(super) const END_OF_EARLY_DATA: u8 = 5;
 pub(super) const ENCRYPTED_EXTENSIONS: u8 = 8;
 pub(super) const FINISHED: u8 = 20;
 pub(super) const KEY_UPDATE: u8 = 24;
 
 const ENCRYPT_THEN_MAC: u16 = 22;
+const SESSION_TICKET: u16 = 35;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 
@@ -73,6 +76,9 @@ pub(super) struct ClientHello {
     pub(super) random: Random,
     /// Whether data follows that does not wait for an answer.
     pub(super) early_data: bool,
+    /// The id of the session that it would resume, and the ticket (1.2).
+    pub(super) session: Option<Session>,
+    pub(super) ticket: Option<Session>,
 }
 
 impl ClientHello {
@@ -81,20 +87,24 @@ impl ClientHello {
         let mut rest = Rest(body);
         rest.take(2)?;
         let random = *rest.take(32)?.first_chunk()?;
-        let mut early_data = false;
+        let mut hello = Self { random, early_data: false, session: None, ticket: None };
         let mut extensions = || {
-            rest.vector_8()?;
+            hello.session = session(rest.vector_8()?);
             rest.vector_16()?;
             rest.vector_8()?;
             let mut extensions = Rest(rest.vector_16()?);
-            while let Some((kind, _)) = extensions.extension() {
-                early_data |= kind == EARLY_DATA;
+            while let Some((kind, value)) = extensions.extension() {
+                match kind {
+                    EARLY_DATA => hello.early_data = true,
+                    SESSION_TICKET => hello.ticket = session(value),
+                    _ => {}
+                }
             }
             Some(())
         };
         // A hello without extensions is one as well.
         let _ = extensions();
-        Some(Self { random, early_data })
+        Some(hello)
     }
 }
 
@@ -104,6 +114,8 @@ pub(super) struct ServerHello {
     pub(super) version: TlsVersion,
     pub(super) suite: Suite,
     pub(super) random: Random,
+    /// The id of the session: that of the client where it is resumed.
+    pub(super) session: Option<Session>,
     pub(super) encrypt_then_mac: bool,
     /// Whether records are compressed before they are protected.
     pub(super) compressed: bool,
@@ -115,7 +127,7 @@ impl ServerHello {
         let mut rest = Rest(body);
         let mut version = TlsVersion(rest.number()?);
         let random = *rest.take(32)?.first_chunk()?;
-        rest.vector_8()?;
+        let session = session(rest.vector_8()?);
         let suite = Suite(rest.number()?);
         let compressed = rest.take(1)? != [0];
         let mut encrypt_then_mac = false;
@@ -127,13 +139,20 @@ impl ServerHello {
                 _ => {}
             }
         }
-        Some(Self { version, suite, random, encrypt_then_mac, compressed })
+        Some(Self { version, suite, random, session, encrypt_then_mac, compressed })
     }
 
     /// Whether the client is to try again with another hello.
     pub(super) fn is_retry(&self) -> bool {
         self.random == RETRY
     }
+}
+
+/// The session that a `NewSessionTicket` of TLS 1.2 is for (RFC 5077, section 3.3).
+pub(super) fn ticket(body: &[u8]) -> Option<Session> {
+    let mut rest = Rest(body);
+    rest.take(4)?;
+    session(rest.vector_16()?)
 }
 
 /// Whether `EncryptedExtensions` say that the server takes early data.

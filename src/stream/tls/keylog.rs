@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use arrayvec::ArrayVec;
 use foldhash::HashMap;
@@ -77,10 +77,22 @@ pub struct KeyLog {
 #[derive(Debug)]
 struct Growing {
     path: PathBuf,
-    /// How long it was when it was looked at.
-    length: u64,
+    /// How long it was when it was looked at, and when it had changed.
+    seen: Option<(u64, Option<SystemTime>)>,
     /// Where the first line begins that is not dealt with.
     done: u64,
+    /// The line before that. Where it is not there any more, the file is another one or was begun anew.
+    last: Vec<u8>,
+}
+
+impl Growing {
+    fn is_the_same(&self, file: &mut File) -> io::Result<bool> {
+        let Some(start) = self.done.checked_sub(self.last.len() as u64) else { return Ok(false) };
+        file.seek(SeekFrom::Start(start))?;
+        let mut found = Vec::new();
+        file.take(self.last.len() as u64).read_to_end(&mut found)?;
+        Ok(found == self.last)
+    }
 }
 
 impl KeyLog {
@@ -99,7 +111,7 @@ impl KeyLog {
         if file.metadata()?.is_file() {
             self.follow(path);
         } else {
-            self.read(file)?;
+            self.read(file, &mut Vec::new())?;
         }
         Ok(())
     }
@@ -107,7 +119,7 @@ impl KeyLog {
     /// Reads a key log that need not be there yet.
     pub fn follow(&mut self, path: &Path) {
         self.has_sources = true;
-        self.files.push(Growing { path: path.to_owned(), length: 0, done: 0 });
+        self.files.push(Growing { path: path.to_owned(), seen: None, done: 0, last: Vec::new() });
         self.look_again(true);
     }
 
@@ -150,10 +162,14 @@ impl KeyLog {
         (!secret.is_empty()).then_some(secret)
     }
 
-    /// Connections that have a secret of a kind.
-    pub(super) fn all_with(&self, label: Label) -> impl Iterator<Item = &Random> {
-        let has = move |secrets: &Secrets| secrets.get(label as usize).is_some_and(|secret| !secret.is_empty());
-        self.secrets.iter().filter(move |(_, secrets)| has(secrets)).map(|(random, _)| random)
+    /// How many connections have secrets.
+    pub(super) fn connections(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The connection whose secrets were learnt as so many others were later.
+    pub(super) fn newest(&self, later: usize) -> Option<&Random> {
+        self.order.get(self.order.len().checked_sub(later + 1)?)
     }
 
     /// Secrets that were learnt so far.
@@ -181,24 +197,26 @@ impl KeyLog {
     }
 
     fn read_on(&mut self, growing: &mut Growing) -> io::Result<()> {
-        let length = std::fs::metadata(&growing.path)?.len();
-        if length == growing.length {
+        let metadata = std::fs::metadata(&growing.path)?;
+        let seen = Some((metadata.len(), metadata.modified().ok()));
+        if growing.seen == seen {
             return Ok(());
         }
-        if length < growing.length {
-            // It was begun anew.
-            growing.done = 0;
-        }
         let mut file = File::open(&growing.path)?;
+        if !growing.is_the_same(&mut file)? {
+            (growing.done, growing.last) = (0, Vec::new());
+        }
         file.seek(SeekFrom::Start(growing.done))?;
-        growing.length = length;
-        growing.done += self.read(file.take(length - growing.done))?;
+        growing.seen = seen;
+        // No more than there was: it need not have an end while it grows.
+        let new = metadata.len().saturating_sub(growing.done);
+        growing.done += self.read(file.take(new), &mut growing.last)?;
         Ok(())
     }
 
-    /// Reads lines to the end and says how many bytes the whole ones had. One that is not at its end yet is taken for what
-    /// it is now.
-    fn read(&mut self, reader: impl Read) -> io::Result<u64> {
+    /// Reads lines to the end and says how many bytes the whole ones had, and which was the last of these. One that is not
+    /// at its end yet is taken for what it is now.
+    fn read(&mut self, reader: impl Read, last: &mut Vec<u8>) -> io::Result<u64> {
         let mut reader = BufReader::new(reader);
         let (mut done, mut line) = (0, Vec::new());
         loop {
@@ -210,12 +228,14 @@ impl KeyLog {
             if line.ends_with(b"\n") {
                 done += read as u64;
                 self.line(&line);
+                last.clone_from(&line);
             } else if read < LONGEST_LINE {
                 self.secret_of(&line);
                 return Ok(done);
             } else {
                 done += read as u64 + reader.skip_until(b'\n')? as u64;
                 self.wrong_lines += 1;
+                last.clear();
             }
         }
     }

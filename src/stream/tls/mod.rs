@@ -6,22 +6,26 @@
 //! can be told of a connection, the sink hears nothing of it, and [`Counters`] say why.
 //!
 //! - **Secrets** come from key logs ([`KeyLog`]). A connection whose secrets are not known yet waits for them, as long as
-//!   there is a place from which they may come: at most 1 MiB of it, and 64 MiB of all.
+//!   there is a place from which they may come: at most 8 MiB of it, and 64 MiB of all. When it is closed it goes on to wait
+//!   until the end ([`Decrypting::finish`]), or until there is no room for it: those that were closed first go first.
 //! - **Nothing is told that does not authenticate.** That is what makes it safe to guess: where bytes are missing, the next
 //!   record is looked for, and the sequence numbers that it may have are tried.
 //! - **Holes.** Ciphers with a tag add the same number of bytes to each record, so it follows from the records that were
-//!   left out how many bytes of plaintext are missing. Where that cannot be known, [`Gap::exact`] is false.
+//!   left out how many bytes of plaintext they had. Not all of it need be data: [`Gap::extent`] says how sure it is.
+//! - **Sessions** of TLS 1.2 that are resumed have the master secret of the connection on which they began: the log need
+//!   have it but once. A renegotiation has a secret of its own, under the random of its own `ClientHello`.
 //! - **Limits.** A direction is given up behind 16 records that do not authenticate, or 64 MiB that were looked at for nothing.
 //!
 //! References: RFC 5246 (TLS 1.2), RFC 5288, RFC 7366, RFC 7905, RFC 8446 (TLS 1.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use foldhash::{HashMap, HashMapExt};
 
 use super::{Close, Connection, ConnectionId, Direction, Gap, Origin, StreamSink};
 use crate::capture::Spool;
 
+mod agreement;
 mod channel;
 mod cipher;
 mod handshake;
@@ -29,10 +33,14 @@ mod keylog;
 mod keys;
 mod resync;
 mod secrets;
+mod sessions;
 mod side;
 mod suite;
+mod work;
 
-use channel::{Channel, Closed, Effort, Work};
+use channel::Channel;
+use sessions::Sessions;
+use work::{Effort, Work};
 
 pub use keylog::KeyLog;
 pub use suite::{Suite, TlsVersion};
@@ -66,6 +74,8 @@ pub struct Counters {
     pub unsupported: BTreeMap<Tls, u64>,
     /// Connections with records that do not authenticate.
     pub unauthentic: u64,
+    /// Connections that were opened, but not to their end, as secrets are lacking.
+    pub broken_off: u64,
     /// Lines of key logs that say nothing.
     pub wrong_lines: u64,
     /// Connections whose secrets were forgotten because there were too many.
@@ -85,20 +95,28 @@ pub struct Decrypting<S> {
     sink: S,
     keys: KeyLog,
     counters: Counters,
-    /// Connections that are in TLS, or may be. Those that are not are not here.
+    /// Connections that are in TLS, or may be. Those that are not, and those of which nothing can be told, are not here.
     states: HashMap<ConnectionId, State>,
+    /// Connections that are closed and wait for secrets.
+    closed: Waiting,
+    /// How many secrets there were when it was last looked for those of closed connections.
+    news: u64,
     spool: Option<(Spool, u16)>,
     waiting: usize,
     effort: Effort,
+    sessions: Sessions,
+    /// Whether it was just found out that nothing can be told of a connection.
+    refused: bool,
 }
 
 enum State {
     /// Too little was said to know. The sink does not know of it.
     New(Vec<Early>),
     Channel(Box<Channel>),
-    /// Nothing can be told.
-    Closed,
 }
+
+/// Connections that wait, those that were closed first in front, and how they were closed.
+type Waiting = VecDeque<(Box<Channel>, Close)>;
 
 /// What was said before it was known what it is.
 enum Early {
@@ -116,8 +134,19 @@ const HOLE: usize = MOST_EARLY / 8;
 impl<S: StreamSink> Decrypting<S> {
     /// No connections yet.
     pub fn new(sink: S) -> Self {
-        let (keys, counters) = (KeyLog::new(), Counters::default());
-        Self { sink, keys, counters, states: HashMap::new(), spool: None, waiting: 0, effort: Effort::default() }
+        Self {
+            sink,
+            keys: KeyLog::new(),
+            counters: Counters::default(),
+            states: HashMap::new(),
+            closed: Waiting::new(),
+            news: 0,
+            spool: None,
+            waiting: 0,
+            effort: Effort::default(),
+            sessions: Sessions::default(),
+            refused: false,
+        }
     }
 
     /// Keeps plaintext, which lies in no capture: its bytes have places in the source with this number.
@@ -127,12 +156,20 @@ impl<S: StreamSink> Decrypting<S> {
 
     /// Takes secrets from a log.
     pub fn use_keys(&mut self, keys: KeyLog) {
+        self.news = 0;
         self.keys = keys;
     }
 
     /// Learns secrets: lines of a key log.
     pub fn learn(&mut self, secrets: &[u8]) {
         self.keys.add(secrets);
+        self.try_closed(false);
+    }
+
+    /// Tells what can be told of connections that still wait for secrets: no more will come.
+    pub fn finish(&mut self) {
+        self.keys.look_again(true);
+        self.try_closed(true);
     }
 
     /// Lets connections wait for secrets: some may come with packets.
@@ -158,9 +195,38 @@ impl<S: StreamSink> Decrypting<S> {
 
     /// What is known of a connection, if it is or may be in TLS, and what is needed to go on with it.
     fn state(&mut self, connection: ConnectionId) -> Option<(&mut State, Work<'_, S>)> {
-        let Self { sink, keys, counters, states, spool, waiting, effort } = self;
+        let Self { sink, keys, counters, states, closed, spool, waiting, effort, sessions, .. } = self;
         let state = states.get_mut(&connection)?;
-        Some((state, Work { sink, keys, counters, spool, waiting, effort }))
+        Some((state, Work { sink, keys, counters, closed, spool, waiting, effort, sessions }))
+    }
+
+    fn work(&mut self) -> Work<'_, S> {
+        let Self { sink, keys, counters, closed, spool, waiting, effort, sessions, .. } = self;
+        Work { sink, keys, counters, closed, spool, waiting, effort, sessions }
+    }
+
+    /// Tries again to open closed connections when secrets have come; at the end for the last time.
+    fn try_closed(&mut self, is_end: bool) {
+        // Looking at all of them is paid for by what was learnt.
+        let is_due = self.keys.news().saturating_sub(self.news) > self.closed.len() as u64 / 16;
+        if self.closed.is_empty() || !(is_due || is_end) {
+            return;
+        }
+        self.news = self.keys.news();
+        for (mut channel, how) in std::mem::take(&mut self.closed) {
+            let mut work = self.work();
+            if !is_end && !channel.may_be_opened(work.keys) {
+                work.closed.push_back((channel, how));
+                continue;
+            }
+            work.wait_no_more(&mut channel);
+            channel.look_again(&mut work);
+            if is_end || !channel.waits_for_secrets() {
+                work.end(channel, how);
+            } else {
+                work.wait(channel, how);
+            }
+        }
     }
 
     /// Gives something to a connection of which it is not known yet what it is.
@@ -186,15 +252,17 @@ impl<S: StreamSink> Decrypting<S> {
         self.settle(connection);
     }
 
-    /// Closes a connection of which nothing can be told.
+    /// Does what is to be done behind something that was said in TLS.
     fn settle(&mut self, connection: &Connection) {
-        let Some((state, mut work)) = self.state(connection.id) else { return };
-        if let State::Channel(channel) = state
-            && let Some(why) = channel.closed()
+        let is_refused = |state: &State| matches!(state, State::Channel(channel) if channel.closed().is_some());
+        if self.states.get(&connection.id).is_some_and(is_refused)
+            && let Some(State::Channel(channel)) = self.states.remove(&connection.id)
         {
-            channel.finish(&mut work);
-            count(work.counters, why);
-            *state = State::Closed;
+            self.work().end(channel, Close::EndOfCapture);
+            self.refused = true;
+        }
+        if self.keys.news() != self.news {
+            self.try_closed(false);
         }
     }
 }
@@ -221,7 +289,6 @@ impl<S: StreamSink> StreamSink for Decrypting<S> {
                 channel.data(&mut work, direction, bytes, origin);
                 self.settle(connection);
             }
-            Some((State::Closed, _)) => {}
         }
     }
 
@@ -233,28 +300,30 @@ impl<S: StreamSink> StreamSink for Decrypting<S> {
                 channel.gap(&mut work, direction, gap);
                 self.settle(connection);
             }
-            Some((State::Closed, _)) => {}
         }
     }
 
     fn close(&mut self, connection: &Connection, how: Close) {
-        let Some((state, mut work)) = self.state(connection.id) else { return self.sink.close(connection, how) };
-        match state {
-            State::New(early) => {
-                pass_on(work.sink, connection, std::mem::take(early));
-                work.sink.close(connection, how);
+        match self.states.remove(&connection.id) {
+            None => self.sink.close(connection, how),
+            Some(State::New(early)) => {
+                pass_on(&mut self.sink, connection, early);
+                self.sink.close(connection, how);
             }
-            State::Channel(channel) => {
-                channel.finish(&mut work);
-                if let Some(connection) = channel.opened() {
-                    work.sink.close(connection, how);
-                } else if let Some(why) = channel.closed() {
-                    count(work.counters, why);
+            Some(State::Channel(mut channel)) => {
+                let mut work = self.work();
+                channel.look_again(&mut work);
+                if channel.waits_for_secrets() && work.keys.has_sources() {
+                    work.wait(channel, how);
+                } else {
+                    work.end(channel, how);
                 }
             }
-            State::Closed => {}
         }
-        self.states.remove(&connection.id);
+    }
+
+    fn refuses(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
     }
 }
 
@@ -265,17 +334,6 @@ fn pass_on<S: StreamSink>(sink: &mut S, connection: &Connection, early: Vec<Earl
             Early::Data(direction, origin, bytes) => sink.data(connection, direction, &bytes, origin),
             Early::Gap(direction, gap) => sink.gap(connection, direction, gap),
         }
-    }
-}
-
-fn count(counters: &mut Counters, why: Closed) {
-    match why {
-        Closed::NoKeys => counters.without_keys += 1,
-        Closed::Begun => counters.begun_before += 1,
-        Closed::Torn => counters.torn += 1,
-        Closed::Unfinished => counters.unfinished += 1,
-        Closed::Unsupported(tls) => *counters.unsupported.entry(tls).or_default() += 1,
-        Closed::Unauthentic => {}
     }
 }
 
@@ -301,10 +359,10 @@ fn kind_of(bytes: &[u8]) -> Kind {
     }
 }
 
-/// What a connection is by the first bytes of a side that is there from its beginning.
+/// What a connection is by the first bytes of a side that is there from its beginning; else by a record right behind a hole.
 fn kind(early: &[Early]) -> Kind {
     let mut starts: [Option<Vec<u8>>; 2] = [Some(Vec::new()), Some(Vec::new())];
-    let mut weight = 0;
+    let (mut weight, mut has_record) = (0, false);
     for item in early {
         weight += match item {
             Early::Data(_, _, bytes) => bytes.len() + 64,
@@ -320,16 +378,17 @@ fn kind(early: &[Early]) -> Kind {
                     *start = None;
                 }
             }
-            Early::Data(direction, _, bytes) => {
-                if let Some(Some(start)) = starts.get_mut(*direction as usize) {
+            Early::Data(direction, _, bytes) => match starts.get_mut(*direction as usize) {
+                Some(Some(start)) => {
                     let wanted = cipher::HEADER.saturating_sub(start.len());
                     start.extend(bytes.iter().take(wanted));
                 }
-            }
+                _ => has_record |= kind_of(bytes) == Kind::Tls,
+            },
         }
     }
     let kinds = starts.iter().map(|start| start.as_ref().map_or(Kind::Unknown, |start| kind_of(start)));
     let decided = kinds.into_iter().find(|kind| *kind != Kind::Unknown);
-    let is_hopeless = weight > MOST_EARLY || starts.iter().all(Option::is_none);
-    decided.unwrap_or(if is_hopeless { Kind::Other } else { Kind::Unknown })
+    let undecided = if weight > MOST_EARLY { Kind::Other } else { Kind::Unknown };
+    decided.unwrap_or(if has_record { Kind::Tls } else { undecided })
 }

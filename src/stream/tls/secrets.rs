@@ -1,36 +1,34 @@
 //! Which secret is for which records of a connection.
 
-use super::channel::{Channel, Work};
-use super::cipher::{HEADER, Opened};
+use super::agreement::Parties;
+use super::channel::Channel;
+use super::cipher::Opened;
 use super::handshake::ServerHello;
 use super::keylog::{KeyLog, Label, Random, Secret};
 use super::keys;
-use super::side::{Keys, LEAST_WORK, Left, Stage};
+use super::side::{Keys, LEAST_WORK, Left, Sealed, Stage};
 use super::suite::{Protection, Suite, TlsVersion};
+use super::work::Work;
 use crate::stream::Direction;
 
-/// Secrets of a key log that are tried when it is not known whose a connection is, and sequence numbers with each.
-const MOST_TRIED: usize = 4096;
+/// Sequence numbers that are tried with a secret of which it is not known whose a connection is.
 const MOST_TRIED_NUMBERS: u64 = 32;
-/// Records of a connection with which that is tried.
+/// How often all secrets are tried for a connection, and what part of the work is done at once: the next segment goes on with
+/// it, so that one connection does not keep all others waiting.
 const MOST_TRIES: u32 = 32;
-/// What it costs to derive keys, in bytes that are looked at.
+const SHARE: u64 = 8;
+/// What it costs to derive keys, in bytes that are looked at, and to find none.
 const DERIVING: u64 = 1024;
+const MISSING: u64 = 64;
+/// The suites of TLS 1.3 that are opened.
+const SUITES: [Suite; 3] = [Suite(0x1301), Suite(0x1302), Suite(0x1303)];
 
 impl Channel {
     /// Sees to it that a side has keys, if they are known.
-    pub(super) fn has_keys<S>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
-    ) -> bool {
+    pub(super) fn has_keys<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, record: &Sealed<'_>) -> bool {
         if self.side(direction).keys.is_none() {
             if self.torn && (self.random.is_none() || self.hello.is_none()) && self.tries < MOST_TRIES {
-                self.tries += 1;
-                self.identify(work, direction, header, body, window.min(MOST_TRIED_NUMBERS));
+                self.identify(work, direction, record);
             }
             let keys = self.first_keys(work.keys, direction);
             self.side(direction).keys = keys;
@@ -48,17 +46,16 @@ impl Channel {
         &mut self,
         work: &Work<'_, S>,
         direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
+        record: &mut Sealed<'_>,
     ) -> Option<(Opened, Left)> {
+        let lost = record.known + record.window;
         let side = self.side(direction);
-        let next = side.next.take_if(|_| side.expects_next && window > 0)?;
+        let next = side.next.take_if(|_| side.expects_next && lost > 0)?;
         let keys = side.keys.replace(next);
         let beyond = self.next_keys(work.keys, direction);
         let side = self.side(direction);
         side.next = beyond;
-        let opened = side.open(header, body, 0, window);
+        let opened = side.open(&mut Sealed { header: record.header, body: record.body, known: 0, window: lost });
         if opened.is_none() {
             side.next = side.keys.take();
             side.keys = keys;
@@ -77,7 +74,7 @@ impl Channel {
         let protection = hello.suite.protection()?;
         let is_client = direction == self.client;
         if hello.version != TlsVersion::TLS_1_3 {
-            return keys_1_2(log, &hello, &random, is_client);
+            return keys_1_2(log, &Parties { random, hello, origin: self.origin }, is_client);
         }
         if is_client && self.offers_early_data {
             let server = if self.client == Direction::Forward { &self.backward } else { &self.forward };
@@ -100,9 +97,13 @@ impl Channel {
 
     /// The keys behind those that a side has.
     pub(super) fn next_keys(&mut self, log: &KeyLog, direction: Direction) -> Option<Keys> {
-        let (hello, random) = (self.hello.filter(|hello| hello.version == TlsVersion::TLS_1_3)?, self.random?);
-        let protection = hello.suite.protection()?;
+        let (hello, random) = (self.hello?, self.random?);
         let is_client = direction == self.client;
+        if hello.version != TlsVersion::TLS_1_3 {
+            let (parties, turn) = self.renewed?;
+            return keys_1_2(log, &parties, is_client).filter(|_| self.side(direction).turn < turn);
+        }
+        let protection = hello.suite.protection()?;
         let keys = self.side(direction).keys.as_ref()?;
         let stage = match keys.stage {
             Stage::Early => Stage::Handshake,
@@ -115,61 +116,86 @@ impl Channel {
         keys_1_3(protection, stage, log.secret(&random, label(stage, is_client))?)
     }
 
-    /// Finds out by trying whose connection it is, or in which suite, when the hello that says so is not in the capture.
-    fn identify<S>(
-        &mut self,
-        work: &mut Work<'_, S>,
-        direction: Direction,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        window: u64,
-    ) {
+    /// Finds out by trying whose connection it is, or in which suite, when the hello that says so is not in the capture: the
+    /// secrets that were learnt last come first.
+    fn identify<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, record: &Sealed<'_>) {
         let log = &*work.keys;
-        let is_client = direction == self.client;
+        if std::mem::replace(&mut self.tried_news, log.news()) != log.news() {
+            (self.forward.next_tried, self.backward.next_tried) = (0, 0);
+        }
         let guessed = |suite: Suite| ServerHello {
             version: TlsVersion::TLS_1_3,
             suite,
             random: [0; 32],
+            session: None,
             encrypt_then_mac: false,
             compressed: false,
         };
-        let hellos = match self.hello {
-            Some(hello) => vec![hello],
-            None => [0x1301, 0x1302, 0x1303].map(|suite| guessed(Suite(suite))).to_vec(),
-        };
-        for hello in hellos {
-            let Some(protection) = hello.suite.protection() else { continue };
-            let is_1_3 = hello.version == TlsVersion::TLS_1_3;
-            let first = if is_1_3 { label(Stage::Handshake, is_client) } else { Label::Master };
-            let randoms: Vec<Random> = match self.random {
-                Some(random) => vec![random],
-                None => log.all_with(first).take(MOST_TRIED).copied().collect(),
-            };
-            for random in randoms {
-                let trying = 2 * (DERIVING + (window + 1) * body.len().max(LEAST_WORK) as u64);
-                self.tried = self.tried.saturating_add(trying);
-                work.effort.spent += trying;
-                if self.tried > work.effort.allowed() {
-                    return;
-                }
-                let of_stage = |stage| keys_1_3(protection, stage, log.secret(&random, label(stage, is_client))?);
-                let keys = if is_1_3 {
-                    [of_stage(Stage::Handshake), of_stage(Stage::Application(0))]
-                } else {
-                    [keys_1_2(log, &hello, &random, is_client), None]
-                };
-                // On a copy: it is opened again in its place.
-                let mut copy = body.to_vec();
-                let mut opens =
-                    |keys: &Keys| (0..=window).any(|number| keys.opener.open(number, header, &mut copy).is_some());
-                if keys.iter().flatten().any(&mut opens) {
-                    (self.random, self.hello) = (Some(random), Some(hello));
-                    self.unblock();
-                    return;
-                }
-            }
+        let hellos = self.hello.map_or_else(|| SUITES.map(guessed).to_vec(), |hello| vec![hello]);
+        let allowed = work.effort.allowed();
+        let most = (allowed / SHARE).min(allowed.saturating_sub(self.tried));
+        let connections = if self.random.is_some() { 1 } else { log.connections() };
+        let is_client = direction == self.client;
+        let (mut spent, mut found) = (0, None);
+        // What does not open it is left as it was.
+        let mut copy = record.body.to_vec();
+        let mut next = self.side(direction).next_tried;
+        while next < connections && found.is_none() && spent <= most {
+            let Some(random) = self.random.or_else(|| log.newest(next).copied()) else { break };
+            next += 1;
+            spent += MISSING;
+            found = hellos.iter().find_map(|hello| {
+                let keys = Trial { log, random, hello, is_client }.keys();
+                let opens = keys.iter().flatten().any(|keys| {
+                    let (opens, looked) = tries(keys, record, &mut copy);
+                    work.effort.tried_keys += 1;
+                    spent += DERIVING + looked;
+                    opens
+                });
+                opens.then_some((random, *hello))
+            });
+        }
+        let is_round = next >= connections || found.is_some();
+        self.tries += u32::from(is_round);
+        let has_more = !is_round && self.tried.saturating_add(spent) < allowed;
+        let side = self.side(direction);
+        (side.next_tried, side.tries) = (if is_round { 0 } else { next }, has_more);
+        self.tried = self.tried.saturating_add(spent);
+        work.effort.spent += spent;
+        if let Some((random, hello)) = found {
+            (self.random, self.hello) = (Some(random), Some(hello));
+            self.unblock();
         }
     }
+}
+
+/// Keys that may be those of a connection.
+struct Trial<'a> {
+    log: &'a KeyLog,
+    random: Random,
+    hello: &'a ServerHello,
+    is_client: bool,
+}
+
+impl Trial<'_> {
+    fn keys(&self) -> [Option<Keys>; 2] {
+        let &Self { log, random, hello, is_client } = self;
+        if hello.version != TlsVersion::TLS_1_3 {
+            return [keys_1_2(log, &Parties { random, hello: *hello, origin: None }, is_client), None];
+        }
+        [Stage::Handshake, Stage::Application(0)].map(|stage| {
+            let secret = log.secret(&random, label(stage, is_client))?;
+            keys_1_3(hello.suite.protection()?, stage, secret)
+        })
+    }
+}
+
+/// Whether keys open a record as one of the first, and how many bytes it took to find out.
+fn tries(keys: &Keys, record: &Sealed<'_>, copy: &mut [u8]) -> (bool, u64) {
+    let each = copy.len().max(LEAST_WORK) as u64;
+    let last = (record.known + record.window).min(MOST_TRIED_NUMBERS);
+    let found = (0..=last).position(|number| keys.opener.open(number, record.header, copy).is_some());
+    (found.is_some(), each * (found.map_or(last, |number| number as u64) + 1))
 }
 
 fn label(stage: Stage, is_client: bool) -> Label {
@@ -186,8 +212,10 @@ fn keys_1_3(protection: Protection, stage: Stage, secret: &Secret) -> Option<Key
     Some(Keys::new(stage, secret.clone(), keys::opener_1_3(protection, secret)?))
 }
 
-fn keys_1_2(log: &KeyLog, hello: &ServerHello, random: &Random, is_client: bool) -> Option<Keys> {
-    let master = log.secret(random, Label::Master)?;
+fn keys_1_2(log: &KeyLog, parties: &Parties, is_client: bool) -> Option<Keys> {
+    let Parties { random, hello, origin } = parties;
+    let resumed = || log.secret(origin.as_ref()?, Label::Master);
+    let master = log.secret(random, Label::Master).or_else(resumed)?;
     let protection = hello.suite.protection()?;
     let [client, server] = keys::openers_1_2(protection, hello.encrypt_then_mac, master, random, &hello.random)?;
     Some(Keys::new(Stage::Application(0), Secret::new(), if is_client { client } else { server }))

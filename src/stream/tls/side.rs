@@ -40,6 +40,15 @@ impl Keys {
     }
 }
 
+/// A record that is to be opened, and where it may stand among those of its keys.
+pub(super) struct Sealed<'b> {
+    pub(super) header: [u8; HEADER],
+    pub(super) body: &'b mut [u8],
+    /// Records before it that were not opened: those whose headers were seen, and how many more there may be at most.
+    pub(super) known: u64,
+    pub(super) window: u64,
+}
+
 /// What waits until it can be read.
 #[derive(Debug)]
 pub(super) enum Item {
@@ -66,6 +75,9 @@ pub(super) struct Loss {
     /// Records in it whose headers were seen, as far as they have sequence numbers, and the bytes of all whose headers were.
     pub(super) known: u64,
     pub(super) known_bytes: u64,
+    /// Of these, records that hold no data for certain, as far as they have sequence numbers, and the bytes of all that do.
+    pub(super) idle: u64,
+    pub(super) idle_bytes: u64,
     /// Where to look, and whether a record begins there for certain.
     pub(super) next: u64,
     pub(super) sure: bool,
@@ -77,6 +89,34 @@ pub(super) struct Loss {
 /// A packet, its time, and its interface.
 pub(super) type Brought = (u64, Time, InterfaceId);
 
+impl Loss {
+    /// One that begins with bytes that are missing, or with a record that does not open.
+    pub(super) fn new(from: u64, cause: GapCause) -> Self {
+        Self { from, known: 0, known_bytes: 0, idle: 0, idle_bytes: 0, next: from, sure: true, failures: 0, cause }
+    }
+
+    /// Notes that a record of so many bytes is part of it.
+    pub(super) fn pass(&mut self, kind: Passed, bytes: u64) {
+        self.known_bytes += bytes;
+        self.known += u64::from(kind != Passed::Plain);
+        if kind != Passed::Data {
+            self.idle += u64::from(kind != Passed::Plain);
+            self.idle_bytes += bytes;
+        }
+    }
+}
+
+/// What a record is that was not opened, by its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// It is protected and may hold data.
+    Data,
+    /// It is protected and holds none (1.2).
+    Idle,
+    /// It is not protected, so it has no number and holds no data.
+    Plain,
+}
+
 /// Records of one direction.
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Default)]
@@ -87,6 +127,9 @@ pub(super) struct Side {
     pub(super) blocked: bool,
     /// Whether what is in the buffer is to be looked at again.
     pub(super) retry: bool,
+    /// Whether secrets are left that were not tried on it, and which of the connections in the key log is next.
+    pub(super) tries: bool,
+    pub(super) next_tried: usize,
     /// The number of what was taken last.
     pub(super) order: u64,
     /// Bytes from the header of a record on.
@@ -103,6 +146,8 @@ pub(super) struct Side {
     pub(super) next: Option<Keys>,
     /// Whether the next record has the next keys.
     pub(super) expects_next: bool,
+    /// How often the keys were changed for others.
+    pub(super) turn: u32,
     pub(super) loss: Option<Loss>,
     /// The number of the next record, from 1.
     pub(super) record: u32,
@@ -156,27 +201,18 @@ impl Side {
     }
 
     /// Notes that bytes are missing behind those that are there.
-    pub(super) fn lose(&mut self, gap: Gap, is_counted: impl Fn(u8, bool) -> bool) {
+    pub(super) fn lose(&mut self, gap: Gap, kind: impl Fn(u8, bool) -> Passed) {
         let end = gap.offset + gap.missing;
         if self.buffer.is_empty() && self.marks.is_empty() && self.loss.is_none() {
             self.start = gap.offset;
         }
-        let mut loss = self.loss.unwrap_or(Loss {
-            from: self.start,
-            known: 0,
-            known_bytes: 0,
-            next: self.start,
-            sure: true,
-            failures: 0,
-            cause: gap.cause,
-        });
+        let mut loss = self.loss.unwrap_or(Loss::new(self.start, gap.cause));
         let header = self.buffer.first_chunk().filter(|_| loss.sure && loss.next <= self.start);
         let torn = header.and_then(|header| Some((header, self.start + HEADER as u64 + body_length(*header)? as u64)));
         match torn {
             // The end of the record is known, and so is where the next one begins.
             Some((header, record_end)) if end <= record_end => {
-                loss.known += u64::from(is_counted(header[0], self.sealed));
-                loss.known_bytes += record_end - self.start;
+                loss.pass(kind(header[0], self.sealed), record_end - self.start);
                 loss.next = record_end;
             }
             _ if loss.sure && loss.next >= end => {}
@@ -190,16 +226,11 @@ impl Side {
         self.messages.clear();
     }
 
-    /// Opens a record: behind `known` records that were not opened, and up to `window` more whose headers were not seen.
-    /// Tells which one it is: how many records of the same keys were left out, or, when the keys are new ones, how many
-    /// of these.
-    pub(super) fn open(
-        &mut self,
-        header: [u8; HEADER],
-        body: &mut [u8],
-        known: u64,
-        window: u64,
-    ) -> Option<(Opened, Left)> {
+    /// Opens a record. Tells which one it is: how many records of the same keys were left out, or, when the keys are new ones,
+    /// how many of these.
+    pub(super) fn open(&mut self, record: &mut Sealed<'_>) -> Option<(Opened, Left)> {
+        let Sealed { header, body, known, window } = record;
+        let (header, known, window) = (*header, *known, *window);
         let orders = if self.expects_next { [true, false] } else { [false, true] };
         for is_next in orders {
             let Some(keys) = (if is_next { &mut self.next } else { &mut self.keys }) else { continue };
@@ -216,6 +247,7 @@ impl Side {
                     keys.said = hint.map(|hint| (hint, sequence));
                     if is_next {
                         self.keys = self.next.take();
+                        self.turn += 1;
                         self.messages.clear();
                     }
                     self.expects_next = false;

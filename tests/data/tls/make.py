@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes the conversations of this folder anew: two ends of OpenSSL, by way of Python's ssl, that talk in memory.
+Those that are renegotiated are of its commands.
 
 Needs Python 3.8 or later over OpenSSL 1.1.1 or 3, and the command openssl. See README.md for the form of the files.
 """
-import os, ssl, subprocess, tempfile
+import os, socket, ssl, subprocess, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NO_ENCRYPT_THEN_MAC = 1 << 19  # SSL_OP_NO_ENCRYPT_THEN_MAC
@@ -22,6 +23,11 @@ CASES = [
     ('ecdhe-ecdsa-aes128-ccm', 'ECDHE-ECDSA-AES128-CCM', 'ec', 'TLSv1_2', True),
     ('tls10-ecdhe-ecdsa-aes128-cbc-sha', 'ECDHE-ECDSA-AES128-SHA', 'ec', 'TLSv1', True),
     ('tls13-aes256-gcm', None, 'ec', 'TLSv1_3', True),
+]
+
+RENEGOTIATED = [
+    ('ecdhe-ecdsa-aes128-gcm', 'ECDHE-ECDSA-AES128-GCM-SHA256'),
+    ('ecdhe-ecdsa-aes128-cbc-sha', 'ECDHE-ECDSA-AES128-SHA'),
 ]
 
 
@@ -71,12 +77,62 @@ class Ends:
         return session
 
 
+def renegotiate(name, cipher, certificate, folder):
+    """A client that asks for another handshake in between: Python's ssl cannot, OpenSSL's commands talk through sockets."""
+    key, cert = certificate
+    log = os.path.join(folder, 'log')
+    if os.path.exists(log):
+        os.remove(log)
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(['openssl', 's_server', '-accept', str(port), '-key', key, '-cert', cert, '-tls1_2',
+                               '-cipher', cipher, '-client_renegotiation', '-quiet'], **pipes)
+    time.sleep(1)
+    listener = socket.create_server(('127.0.0.1', 0))
+    client = subprocess.Popen(['openssl', 's_client', '-connect', '127.0.0.1:%d' % listener.getsockname()[1], '-tls1_2',
+                               '-keylogfile', log], **pipes)
+    ends = listener.accept()[0], socket.create_connection(('127.0.0.1', port))
+    lines = []
+
+    def carry(source, target, mark):
+        while data := source.recv(1 << 16):
+            lines.append(f'{mark} {data.hex()}')
+            target.sendall(data)
+
+    for source, target, mark in ((*ends, '>'), (*reversed(ends), '<')):
+        threading.Thread(target=carry, args=(source, target, mark), daemon=True).start()
+
+    def say(speaker, words, mark=None):
+        if mark:
+            lines.append(f'said{mark} {words.hex()}')
+        speaker.stdin.write(words)
+        speaker.stdin.flush()
+        time.sleep(0.5)
+
+    time.sleep(1)
+    for turn in range(3):
+        say(client, b'words %d of the client\n' % turn, '>')
+        say(server, b'words %d of the server\n' % turn, '<')
+        if turn < 2:
+            say(client, b'R\n')
+    say(client, b'Q\n')
+    client.kill()
+    server.kill()
+    with open(log) as secrets:
+        lines[:0] = [f'suite {cipher}'] + [f'key {line.strip()}' for line in secrets if line[:1] not in '#\n']
+    with open(os.path.join(HERE, name + '-renegotiated.txt'), 'w') as out:
+        out.write('\n'.join(lines) + '\n')
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         groups = os.path.join(folder, 'groups.pem')
         subprocess.run(['openssl', 'genpkey', '-genparam', '-algorithm', 'DH', '-pkeyopt', 'group:ffdhe2048',
                         '-out', groups], check=True)
         certificates = {kind: certificate(kind, folder) for kind in ('rsa', 'ec')}
+        for name, cipher in RENEGOTIATED:
+            renegotiate(name, cipher, certificates['ec'], folder)
         for name, ciphers, kind, version, encrypt_then_mac in CASES:
             log = os.path.join(folder, 'log')
             contexts = [ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)]

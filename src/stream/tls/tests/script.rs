@@ -5,12 +5,14 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use rustls::client::Resumption;
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::crypto::{
+    ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret, SupportedKxGroup, ring,
+};
+use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::server::ServerSessionMemoryCache;
 use rustls::{
-    ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection,
-    SupportedCipherSuite,
+    ClientConfig, ClientConnection, Error, HandshakeKind, NamedGroup, ProtocolVersion, RootCertStore, ServerConfig,
+    ServerConnection, SupportedCipherSuite,
 };
 
 use crate::stream::Direction;
@@ -59,6 +61,60 @@ pub(super) struct Talk {
     pub(super) retry: bool,
     /// The length of one answer.
     pub(super) large: usize,
+    /// What all that is random comes from.
+    pub(super) seed: u64,
+}
+
+/// Randomness that is the same for the same seed.
+#[derive(Debug)]
+struct Seeded(Mutex<fastrand::Rng>);
+
+impl SecureRandom for Seeded {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), GetRandomFailed> {
+        self.0.lock().unwrap().fill(bytes);
+        Ok(())
+    }
+}
+
+/// A key exchange whose keys are no secret. What depends on them is random all the same, by the randoms of the hellos.
+#[derive(Debug, Clone, Copy)]
+struct Exchange(NamedGroup);
+
+static EXCHANGES: [Exchange; 2] = [Exchange(NamedGroup::X25519), Exchange(NamedGroup::secp256r1)];
+
+impl SupportedKxGroup for Exchange {
+    fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        Ok(Box::new(*self))
+    }
+
+    fn name(&self) -> NamedGroup {
+        self.0
+    }
+}
+
+impl ActiveKeyExchange for Exchange {
+    fn complete(self: Box<Self>, _: &[u8]) -> Result<SharedSecret, Error> {
+        Ok(SharedSecret::from(&[7; 32][..]))
+    }
+
+    fn pub_key(&self) -> &[u8] {
+        &[4; 65]
+    }
+
+    fn group(&self) -> NamedGroup {
+        self.0
+    }
+}
+
+/// A key for Ed25519, whose signatures are not random (RFC 8032), in the form of RFC 8410, section 7.
+fn signing_key() -> PrivatePkcs8KeyDer<'static> {
+    let header = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+    PrivatePkcs8KeyDer::from([&header[..], &[9; 32]].concat())
+}
+
+/// Seeds to try: one, or as many as are wanted by hand (`KAFKASCOPE_ROUNDS=100`).
+pub(super) fn seeds() -> std::ops::RangeInclusive<u64> {
+    1..=std::env::var("KAFKASCOPE_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap())
 }
 
 pub(super) fn suites() -> Vec<SupportedCipherSuite> {
@@ -83,7 +139,7 @@ impl rustls::KeyLog for Log {
 
 impl Talk {
     pub(super) fn new(suite: SupportedCipherSuite) -> Self {
-        Self { suite, updates: false, early: false, retry: false, large: 40_000 }
+        Self { suite, updates: false, early: false, retry: false, large: 40_000, seed: 1 }
     }
 
     pub(super) fn script(&self) -> Script {
@@ -98,15 +154,21 @@ impl Talk {
     }
 
     fn configs(&self) -> (Arc<ClientConfig>, Arc<ServerConfig>, Arc<Log>) {
-        let certified = rcgen::generate_simple_self_signed(["broker".to_owned()]).unwrap();
-        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let key = rcgen::KeyPair::try_from(&signing_key()).unwrap();
+        let certificate = rcgen::CertificateParams::new(["broker".to_owned()]).unwrap().self_signed(&key).unwrap();
         let mut roots = RootCertStore::empty();
-        roots.add(certified.cert.der().clone()).unwrap();
+        roots.add(certificate.der().clone()).unwrap();
         let versions: &[_] = match self.suite.version().version {
             ProtocolVersion::TLSv1_3 => &[&rustls::version::TLS13],
             _ => &[&rustls::version::TLS12],
         };
-        let provider = CryptoProvider { cipher_suites: vec![self.suite], ..ring::default_provider() };
+        let seeded: &'static Seeded = Box::leak(Box::new(Seeded(Mutex::new(fastrand::Rng::with_seed(self.seed)))));
+        let provider = CryptoProvider {
+            cipher_suites: vec![self.suite],
+            kx_groups: EXCHANGES.iter().map(|exchange| exchange as _).collect(),
+            secure_random: seeded,
+            ..ring::default_provider()
+        };
         let mut picky = provider.clone();
         if self.retry {
             picky.kx_groups.rotate_left(1);
@@ -125,7 +187,7 @@ impl Talk {
             .with_protocol_versions(versions)
             .unwrap()
             .with_no_client_auth()
-            .with_single_cert(vec![certified.cert.der().clone()], key)
+            .with_single_cert(vec![certificate.der().clone()], signing_key().into())
             .unwrap();
         server.session_storage = ServerSessionMemoryCache::new(8);
         server.max_early_data_size = if self.early { 1 << 14 } else { 0 };
