@@ -515,7 +515,7 @@ fn messages_are_chosen_by_their_numbers() {
         let found = trees.lines().filter_map(|line| line.strip_prefix('#')).map(|line| line.split(' ').next().unwrap());
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{chosen}");
     }
-    for wrong in ["0", "-1", "3-2", "a", "", "1-0", "2--3", "99999999999999999999"] {
+    for wrong in ["0", "-1", "+3", "3-2", "a", "", "1-0", "2--3", "99999999999999999999"] {
         assert_eq!(run(&["show", &path, "-m", wrong]).status.code(), Some(2), "{wrong}");
     }
 }

@@ -29,6 +29,8 @@ impl FromStr for Numbers {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| match text.parse() {
+            // `+5` is read as a number as well.
+            _ if text.starts_with('+') => Err("it is a number without a sign"),
             Ok(0) => Err("messages are numbered from 1"),
             Ok(number) => Ok(number),
             Err(_) => Err("it is a number (5), or two with a dash between them (5-9)"),
