@@ -11,10 +11,10 @@
 //! | kind | unless LIKE | |
 //! | gap | with GAP | bytes that the capture lacks |
 //! | offset in the stream | unless FOLLOWS | |
-//! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, IN_TLS |
+//! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, `IN_TLS` |
 //! | source, interface | with MOVED | |
 //! | place | with ELSEWHERE | difference to what is foretold |
-//! | TLS record | with IN_TLS | difference to the one before |
+//! | TLS record | with `IN_TLS` | difference to the one before |
 //! | hole | with GAP | bytes that the capture lacks before the piece |
 //! | length | of the first piece unless LONG | of the first piece in full, else the difference to the piece before |
 //! | time | | difference to the piece before, above a bit: in microseconds, or in nanoseconds where that is not exact |
