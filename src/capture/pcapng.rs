@@ -568,16 +568,18 @@ fn whole_block(order: ByteOrder, bytes: &[u8]) -> Option<(Block, &[u8])> {
     (order.u32(*trailer) == length).then_some((block, body.get(BLOCK_HEADER..)?))
 }
 
-/// The block of a known type that the bytes begin with, in either byte order, when it is there as a whole. In both at once,
-/// none is of a known type.
+/// The block of a known type that the bytes begin with, in either byte order, when it is there as a whole.
 fn known_block(bytes: &[u8]) -> Option<(ByteOrder, Block)> {
-    let in_order = |order| {
-        let (block, _) = whole_block(order, bytes)?;
-        let is_section = block.kind == SECTION_HEADER;
-        let is_known = KNOWN.contains(&block.kind) && (!is_section || section_order(bytes) == Some(order));
-        is_known.then_some((order, block))
+    // No type is another one's in the other byte order.
+    let [kind] = ByteOrder::Little.words(bytes)?;
+    let order = match kind {
+        SECTION_HEADER => section_order(bytes)?,
+        kind if KNOWN.contains(&kind) => ByteOrder::Little,
+        kind if KNOWN.contains(&kind.swap_bytes()) => ByteOrder::Big,
+        _ => return None,
     };
-    in_order(ByteOrder::Little).or_else(|| in_order(ByteOrder::Big))
+    let (block, _) = whole_block(order, bytes)?;
+    Some((order, block))
 }
 
 /// Whether the body of an interface's description has all that one has: two zeros behind the link type, and options up to the

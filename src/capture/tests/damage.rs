@@ -270,7 +270,7 @@ fn where_a_description_may_be_lost_packets_are_left_out() {
     assert_eq!(errors.len(), 1, "{errors:?}");
 }
 
-/// How many heads of records are looked at, and bytes moved, for each byte of a file: times are not asked for.
+/// How many heads of records are looked at, and bytes moved, for each byte of a file.
 fn effort_per_byte(bytes: &[u8]) -> (usize, u64) {
     effort::take();
     let (packets, _) = read_on(bytes);
@@ -304,10 +304,10 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     files.push(("odd records".into(), file.bytes, 100_000));
     // Two records, junk, and so on: times that go on, and times that go back by seconds, so that only a long chain speaks for
     // records.
-    for (name, step, found) in [("later", 1_i64, 40_000), ("earlier", -5, 2)] {
+    for (name, step, found) in [("later", 1_i64, 20_000), ("earlier", -5, 2)] {
         let (mut file, mut ng) = (PcapFile::new(false, 0xa1b2_c3d4, 65535, 1), PcapNgFile::new());
         ng.section(false).interface(1, 0, &[]);
-        for number in 0..20_000_i64 {
+        for number in 0..10_000_i64 {
             let seconds = 1_700_000_000 + number * step;
             for _ in 0..2 {
                 file.record(seconds as u32, 0, b"data", 4);
@@ -324,7 +324,7 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     // Blocks whose two lengths differ, in front of many that have another time and then of bytes that are none.
     let mut file = PcapNgFile::new();
     file.section(false).interface(1, 0, &[]).enhanced(0, 1_700_000_000_000_000, b"data", &[]);
-    for _ in 0..20 {
+    for _ in 0..8 {
         for _ in 0..5000 {
             file.bytes.extend([4_u32, 12, 16].map(u32::to_le_bytes).concat());
             file.enhanced(0, 1_600_000_000_000_000, b"data", &[]);
@@ -333,7 +333,6 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     }
     files.push(("lengths that differ".into(), file.bytes, 1));
     let told: Vec<_> = files.iter().map(|(name, bytes, _)| (name, effort_per_byte(bytes))).collect();
-    eprintln!("{told:#?}");
     for ((name, (packets, effort)), (_, _, found)) in told.into_iter().zip(&files) {
         assert_eq!(packets, *found, "{name}");
         assert!(effort <= MOST_PER_BYTE, "{name}: {effort} for each byte");
