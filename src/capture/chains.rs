@@ -42,7 +42,8 @@ impl Chains {
     ) -> Chain {
         let place = part.offset.saturating_add(at as u64);
         let end = self.start.saturating_add(self.ends.len() as u64);
-        let is_known = (self.start..end).contains(&place) && (self.is_end || place.saturating_add(enough as u64) <= end);
+        let is_known =
+            (self.start..end).contains(&place) && (self.is_end || place.saturating_add(enough as u64) <= end);
         if !is_known {
             self.find(part, length_at, is_next);
         }

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::net::IpAddr;
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
@@ -77,8 +78,8 @@ pub(super) struct PcapNg {
     /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
     /// which number the next description has.
     is_uncertain: bool,
-    /// Where names are kept.
-    names: Option<Names>,
+    /// Where names are kept, and what the capture is called.
+    names: Option<(Names, Arc<str>)>,
     /// Blocks that follow each other near the last damage.
     chains: Chains,
 }
@@ -141,8 +142,8 @@ impl PcapNg {
     }
 
     /// Has what the file calls hosts and interfaces kept.
-    pub(super) fn use_names(&mut self, names: Names) {
-        self.names = Some(names);
+    pub(super) fn use_names(&mut self, names: Names, capture: &str) {
+        self.names = Some((names, capture.into()));
     }
 
     /// How long the block at the start of the bytes is; None when that is not there, or the block holds no packet.
@@ -194,7 +195,7 @@ impl PcapNg {
                     self.count_drops(body);
                     window.consume(block.length as usize);
                 }
-                NAME_RESOLUTION if self.names.as_ref().is_some_and(Names::wants_hosts) => {
+                NAME_RESOLUTION if self.names.as_ref().is_some_and(|(names, _)| names.wants_hosts()) => {
                     let body = self.whole_body(window, &block, packet)?;
                     self.learn_hosts(body);
                     window.consume(block.length as usize);
@@ -464,7 +465,7 @@ impl PcapNg {
         }
         let number = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
         let named = match &self.names {
-            Some(names) => names.add_interface(number, name, description),
+            Some((names, capture)) => names.add_interface(capture, number, name, description),
             None => InterfaceId::NONE,
         };
         self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0, named });
@@ -476,7 +477,7 @@ impl PcapNg {
         const IPV4: u16 = 1;
         const IPV6: u16 = 2;
 
-        let Some(names) = &self.names else { return };
+        let Some((names, _)) = &self.names else { return };
         // Records are laid out as options are.
         for (kind, value) in (Options { options: body, order: self.order }) {
             let (address, rest): (IpAddr, _) = match kind {

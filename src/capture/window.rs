@@ -60,11 +60,7 @@ impl<R: Read> Window<R> {
     }
 
     /// Goes on until something is found, part by part. False when the input has ended.
-    pub(super) fn find(
-        &mut self,
-        enough: usize,
-        mut find: impl FnMut(&Part<'_>) -> Option<usize>,
-    ) -> io::Result<bool> {
+    pub(super) fn find(&mut self, enough: usize, mut find: impl FnMut(&Part<'_>) -> Option<usize>) -> io::Result<bool> {
         const STEP: usize = 128 * 1024;
         loop {
             let offset = self.offset;
