@@ -225,7 +225,8 @@ impl Pcap {
         let Some(record) = plain_at(at) else { return false };
         let next = at.saturating_add(record.total);
         let is_followed = plain_at(next).is_some_and(|next| is_near(record.seconds, next.seconds));
-        if !is_followed && !(part.is_end && next == part.bytes.len()) {
+        let is_last = part.is_end && next == part.bytes.len();
+        if !is_followed && !is_last {
             return false;
         }
         let goes_on = |chains: &mut Chains| {

@@ -304,17 +304,17 @@ fn damage_everywhere_costs_no_more_than_its_length() {
     files.push(("odd records".into(), file.bytes, 100_000));
     // Two records, junk, and so on: times that go on, and times that go back by seconds, so that only a long chain speaks for
     // records.
-    for (name, step, found) in [("later", 1_i64, 20_000), ("earlier", -5, 2)] {
+    for (name, found) in [("later", 20_000), ("earlier", 2)] {
         let (mut file, mut ng) = (PcapFile::new(false, 0xa1b2_c3d4, 65535, 1), PcapNgFile::new());
         ng.section(false).interface(1, 0, &[]);
-        for number in 0..10_000_i64 {
-            let seconds = 1_700_000_000 + number * step;
+        for number in 0..10_000 {
+            let seconds: u32 = if name == "later" { 1_700_000_000 + number } else { 1_700_000_000 - 5 * number };
             for _ in 0..2 {
-                file.record(seconds as u32, 0, b"data", 4);
+                file.record(seconds, 0, b"data", 4);
             }
             file.bytes.push(0xff);
             for _ in 0..2 {
-                ng.enhanced(0, seconds.cast_unsigned() * 1_000_000, &frame(b"data"), &[]);
+                ng.enhanced(0, u64::from(seconds) * 1_000_000, &frame(b"data"), &[]);
             }
             ng.bytes.extend([0xff; 4]);
         }
