@@ -213,6 +213,7 @@ impl PcapNg {
     /// believed. False when there is none.
     pub(super) fn find_next<R: Read>(&mut self, window: &mut Window<R>, error: &CaptureError) -> io::Result<bool> {
         let [kind, length] = self.order.words(window.bytes()).unwrap_or_default();
+        let mut is_description_kept = false;
         let is_framed = match error {
             CaptureError::Interface { .. }
             | CaptureError::PacketLength { .. }
@@ -227,11 +228,19 @@ impl PcapNg {
                 let is_of_another = other
                     .and_then(|bytes| whole_block(self.order, bytes))
                     .is_some_and(|(block, _)| block.length == *trailer);
-                !is_of_another && (behind.is_empty() || self.is_block(behind, || self.goes_on(behind)))
+                let body = (length as usize).checked_sub(4).and_then(|end| bytes.get(8..end)).unwrap_or_default();
+                // Without the description, the packets behind it could not be read.
+                is_description_kept = kind == INTERFACE_DESCRIPTION
+                    && !is_of_another
+                    && is_description(self.order, body)
+                    && is_end_or_known(self.order, behind)
+                    && self.describe_interface(&Block { kind, offset: 0, length }, body).is_ok();
+                is_description_kept
+                    || !is_of_another && (behind.is_empty() || self.is_block(behind, || self.goes_on(behind)))
             }
             _ => false,
         };
-        self.is_uncertain |= !is_framed || kind == INTERFACE_DESCRIPTION;
+        self.is_uncertain |= !is_framed || (kind == INTERFACE_DESCRIPTION && !is_description_kept);
         if is_framed {
             window.consume(length as usize);
             return Ok(true);

@@ -270,6 +270,22 @@ fn where_a_description_may_be_lost_packets_are_left_out() {
     assert_eq!(errors.len(), 1, "{errors:?}");
 }
 
+/// A wrong length behind a description does not cost all packets of its interface.
+#[test]
+fn a_description_whose_end_is_damaged_is_kept() {
+    for (name, file) in files().into_iter().filter(|(name, _)| *name == "pcapng") {
+        let (whole, errors) = told(&file.bytes);
+        assert!(errors.is_empty() && whole.len() == 40, "{name}");
+        // The section header takes 28 bytes, the description 20.
+        for bit in 0..32 {
+            let mut bytes = file.bytes.clone();
+            bytes[44 + bit / 8] ^= 1 << (bit % 8);
+            let (packets, errors) = told(&bytes);
+            assert_eq!((packets, errors.len()), (whole.clone(), 1), "{name}, bit {bit}");
+        }
+    }
+}
+
 /// How many heads of records are looked at, and bytes moved, for each byte of a file.
 fn effort_per_byte(bytes: &[u8]) -> (usize, u64) {
     effort::take();
