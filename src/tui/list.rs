@@ -286,11 +286,10 @@ fn write_summary(pen: &mut Pen<'_>, row: &Row, look: Look) {
         pen.put(&row.notes, look.odd());
         is_first = false;
     }
-    // A comment is what somebody thought of it, so it is set apart; a few letters of it say nothing.
-    if !row.comment.is_empty() && (is_first || pen.room() >= LEAST_PIECE + BETWEEN + SIGN) {
+    // A comment is what somebody thought of it, so it is set apart. Where there is no room, its sign says that there is one.
+    if !row.comment.is_empty() && (is_first || pen.room() >= BETWEEN + SIGN) {
         pen.put(if is_first { "" } else { "  " }, Style::new());
-        pen.put("# ", look.heading());
-        pen.put(&row.comment, look.heading());
+        pen.put(&format!("# {}", row.comment), look.heading());
     }
 }
 

@@ -93,7 +93,7 @@ fn marks_hide_nothing() {
         stage.press("k m b");
         let beside = row(stage, &(number - 1).to_string());
         assert!(beside.contains(&format!("{}  b ", number - 1)), "{beside}");
-        stage.press("j e e");
+        stage.press("G e e");
         assert_eq!(foot(stage), "no more faults");
     });
 }
