@@ -48,7 +48,7 @@ pub(super) fn draw(help: &mut Help, keymap: &Keymap, screen: Rect, buffer: &mut 
     let inner = frame(area, " Keys (any other key closes) ", buffer, look);
     let below = (lines.len() as u16).saturating_sub(inner.height);
     *help = Help { top: help.top.min(below), height: inner.height };
-    if help.top < below {
+    if help.top < below && inner.height > 0 {
         let key = keymap.keys_of(Action::Move(Motion::PageDown)).into_iter().next().unwrap_or_default();
         let mut pen = Pen::new(buffer, Rect { y: area.bottom() - 1, height: 1, x: inner.x, width: inner.width });
         pen.put(format!(" more below: {key}").trim_end_matches([':', ' ']), look.heading());
