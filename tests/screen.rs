@@ -101,11 +101,33 @@ fn what_is_piped_in_is_shown_as_it_comes() {
     let command =
         "(head -c 20000 captures/tour.pcapng; sleep 3; tail -c +20001 captures/tour.pcapng; sleep 30) | kafkascope -";
     let Some(terminal) = Terminal::start("pipe", (120, 40), command) else { return };
-    terminal.expect(&["standard input", "live", "ApiVersionsRequest message v5"]);
-    terminal.press(&["G"]);
-    terminal.expect(&["following", "messages"]);
+    terminal.expect(&["standard input", "live", "messages"]);
+    // It still comes: so the newest is followed, though no key was pressed.
+    terminal.expect(&["following"]);
     // The last messages are told when the input ends; all that are complete are there before.
-    terminal.expect(&["33"]);
+    terminal.expect(&["/341  following"]);
+    terminal.press(&["q"]);
+    terminal.expect(&["ENDED 0"]);
+}
+
+/// What the program that is piped in says on the terminal, when it begins and when it ends, is drawn over.
+#[test]
+fn what_others_write_on_the_screen_goes_away() {
+    let write = |text: &str| format!("printf '{text}\\n%.0s' 1 2 3 4 5 6 7 8 >&2");
+    let (begin, end) = (write("LISTENING"), write("RECEIVED"));
+    let input = format!("(sleep 2; {begin}; sleep 3; cat captures/tour.pcapng; sleep 2; {end}; sleep 1)");
+    let command = format!("{input} | kafkascope -");
+    let Some(terminal) = Terminal::start("others", (120, 40), &command) else { return };
+    for text in ["LISTENING", "RECEIVED"] {
+        terminal.expect(&[text]);
+        let since = Instant::now();
+        while terminal.screen().contains(text) {
+            assert!(since.elapsed() < Duration::from_secs(40), "{text} stays on the screen");
+            sleep(Duration::from_millis(30));
+        }
+        let screen = terminal.expect(&["? help"]);
+        assert!(screen.starts_with(" standard input"), "{screen}");
+    }
     terminal.press(&["q"]);
     terminal.expect(&["ENDED 0"]);
 }
@@ -221,6 +243,8 @@ fn an_idle_screen_does_nothing() {
         let file = folder.path().join("process");
         let command = format!("{before}sh -c 'echo $$ > {}; exec kafkascope {input}'", file.display());
         let Some(terminal) = Terminal::start(name, (120, 40), &command) else { return };
+        terminal.expect(&texts[..1]);
+        terminal.press(&["g", "g"]);
         terminal.expect(&texts);
         let process = process(&file);
         for filter in [false, true] {

@@ -12,8 +12,9 @@ use crate::capture::{Again, Captures, Damage, Time};
 use crate::conversation::{Message, MessageSink, Session};
 use crate::dissect::Tally;
 use crate::foreign::{Foreign, recognise};
+use crate::output::odd::{counted, tls_notes};
 use crate::protocol::Catalog;
-use crate::stream::{Connection, KeyLog, Tls, TlsCounters, TlsVersion};
+use crate::stream::{Connection, KeyLog};
 
 /// What a command does with each message.
 pub(super) trait Printer<'p> {
@@ -238,34 +239,6 @@ pub(super) fn keys(messages: &MessageArgs) -> anyhow::Result<KeyLog> {
     Ok(keys)
 }
 
-/// What became of connections in TLS that could not be read.
-fn tls_notes(tls: &TlsCounters, has_keys: bool) -> Vec<String> {
-    let connections = |count| counted(count, "connection in TLS", "connections in TLS");
-    let hint = match (has_keys, tls.without_keys) {
-        (true, _) => " whose keys are not in the key log",
-        (false, 1) => ": give --keylog to read it",
-        (false, _) => ": give --keylog to read them",
-    };
-    let unauthentic = "records that do not authenticate (wrong key log?)";
-    let notes = [
-        (tls.without_keys, format!("{}{hint}", connections(tls.without_keys))),
-        (tls.begun_before, format!("{}, begun before the capture", connections(tls.begun_before))),
-        (tls.torn, format!("{} with a hole in the handshake", connections(tls.torn))),
-        (tls.unfinished, format!("{} with a handshake that does not end", connections(tls.unfinished))),
-        (tls.broken_off, format!("{} not read to the end, as secrets are lacking", connections(tls.broken_off))),
-        (tls.unauthentic, format!("{} with {unauthentic}", connections(tls.unauthentic))),
-        (tls.forgotten, format!("secrets of {} let go for want of room", connections(tls.forgotten))),
-        (tls.wrong_lines, counted(tls.wrong_lines, "wrong line in key logs", "wrong lines in key logs")),
-    ];
-    let unsupported = tls.unsupported.iter().map(|(Tls { version, suite }, count)| {
-        let is_old = !matches!(*version, TlsVersion::TLS_1_2 | TlsVersion::TLS_1_3);
-        let old = if is_old { format!("{version} and ") } else { String::new() };
-        format!("{} with {old}{suite}, which is not supported", connections(*count))
-    });
-    let said = notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-    said.chain(unsupported).collect()
-}
-
 /// What connections are that are not Kafka: `2 connections of HTTP, 1 of SSH`.
 fn foreign_notes(foreign: &[(&'static str, u64)], is_all: bool) -> Vec<String> {
     let wanted = foreign.iter().filter(|(protocol, _)| is_all || *protocol != SOMETHING_ELSE);
@@ -337,8 +310,4 @@ fn summary<'p, P: Printer<'p>>(session: &mut Session<'p, Output<P>>, drops: u64,
     if !odd.is_empty() {
         super::say(&odd.join(", "));
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

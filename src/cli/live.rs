@@ -48,7 +48,11 @@ pub(super) fn run(arguments: &LiveArgs, common: &Common) -> anyhow::Result<End> 
         watch(stop.clone(), arguments.duration, None);
         Ok((captures, move || stop.stop()))
     };
-    open::show(open, interface, true, &arguments.messages, common)
+    let recording = arguments.write.as_ref().map(|path| match arguments.ring_size {
+        Some(_) => format!("the ring {}", path.display()),
+        None => path.display().to_string(),
+    });
+    open::show(open, (interface, recording), true, &arguments.messages, common)
 }
 
 /// Prints messages until the capture ends: by itself, by a limit, or by a signal.

@@ -12,20 +12,20 @@ use super::args::{Common, InputArgs, MessageArgs, OpenArgs};
 use crate::book::{Book, Indexer};
 use crate::capture::{Again, Captures};
 use crate::dissect::Opening;
-use crate::tui::{self, Config, Screen};
+use crate::tui::{self, Config, Screen, Subject};
 
 pub(super) fn run(open: &OpenArgs, common: &Common) -> anyhow::Result<End> {
     let input = &open.input;
     let stop = Arc::new(AtomicBool::new(false));
     let open = || Ok((input.open(Again::Yes, stop.clone())?, move || stop.store(true, Ordering::Relaxed)));
-    show(open, &name(input), input.follow, &input.messages, common)
+    show(open, (&name(input), None), input.follow, &input.messages, common)
 }
 
-/// Shows captures on the screen. They are opened when it is sure that there can be one, and what was opened beside them is
+/// Shows captures on the screen, by a name, and says where they are recorded. They are opened when it is sure that there can be one, and what was opened beside them is
 /// called when the screen is left: then whatever is still waited for should end.
 pub(super) fn show<L: FnOnce() + Send>(
     open: impl FnOnce() -> anyhow::Result<(Captures, L)> + Send,
-    name: &str,
+    (name, recording): (&str, Option<String>),
     follow: bool,
     messages: &MessageArgs,
     common: &Common,
@@ -43,7 +43,7 @@ pub(super) fn show<L: FnOnce() + Send>(
     let book = Book::new(&catalog);
     let keys = super::input::keys(messages)?;
     let screen = Screen {
-        name: name.to_owned(),
+        subject: Subject { name: name.to_owned(), has_keys: keys.has_sources(), recording },
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
         coloured: common.color != super::args::Color::Never,

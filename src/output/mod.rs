@@ -6,6 +6,7 @@ pub mod grid;
 pub mod json;
 pub mod list;
 pub mod ndjson;
+pub(crate) mod odd;
 pub mod page;
 pub mod paint;
 pub mod pcapng;

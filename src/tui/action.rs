@@ -163,7 +163,7 @@ pub(super) const ACTIONS: &[Entry] = &[
     entry(Action::SetMark, "set-mark", Messages, &["m"], "mark the message with the letter that follows"),
     entry(Action::GoToMark, "go-to-mark", Messages, &["'"], "to the message marked with the letter that follows"),
     hinted(
-        entry(Action::Follow, "follow", Messages, &["F"], "follow the newest message, and stop that"),
+        entry(Action::Follow, "follow", Messages, &["F"], "follow the newest message (ends a pause), and stop that"),
         Rank::Spare,
         "follow",
     ),

@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::action::{Action, Motion};
 use super::config::Config;
 use super::decoder::{Answer, Decoder};
+use super::help::Help;
 use super::hex::{HexOptions, HexPane};
 use super::keys::{Key, Keymap, Pressed};
 use super::layout::{Areas, Arrangement, Layout, Pane};
@@ -15,10 +16,12 @@ use super::list::{ListPane, TimeFormat};
 use super::mouse::Drag;
 use super::opened::Opened;
 use super::pattern::Pattern;
+use super::piped::{Do, Piped, Stage};
 use super::prompt::{Prompt, Question, Typed};
 use super::rate::Rate;
 use super::seeker::Seeker;
 use super::take::{Menu, Taker, Taking, Target};
+use super::terminal::Subject;
 use super::theme::Look;
 use super::tree::TreePane;
 use crate::book::{Book, Status, Step};
@@ -33,8 +36,8 @@ pub(super) struct App<'b, 'p> {
     pub(super) status: Status,
     /// How fast messages come, while it is not known how many will.
     pub(super) rate: Option<Rate>,
-    /// What is shown as the name of the capture.
-    pub(super) name: String,
+    pub(super) piped: Piped,
+    pub(super) subject: Subject,
     pub(super) decoder: Decoder<'p>,
     pub(super) keymap: Keymap,
     pub(super) look: Look,
@@ -111,8 +114,8 @@ pub(super) enum Mode {
     Mark { go: bool },
     /// Text that is typed.
     Prompt(Prompt),
-    /// The help is open, from this line on.
-    Help(u16),
+    /// The help is open.
+    Help(Help),
     /// A letter of a menu.
     Menu(Menu),
     /// Whether a file is to be overwritten.
@@ -142,7 +145,7 @@ impl<'b, 'p> App<'b, 'p> {
     pub(super) fn new(
         book: &'b Book<'p>,
         opening: Opening<'p>,
-        name: String,
+        subject: Subject,
         (decoder, seeker, taker): (Decoder<'p>, Seeker, Taker),
         (keymap, look): (Keymap, Look),
     ) -> Self {
@@ -151,7 +154,8 @@ impl<'b, 'p> App<'b, 'p> {
             opening,
             status: Status::default(),
             rate: None,
-            name,
+            piped: Piped::default(),
+            subject,
             decoder,
             keymap,
             look,
@@ -200,6 +204,7 @@ impl<'b, 'p> App<'b, 'p> {
 
     /// Takes a key.
     pub(super) fn key(&mut self, key: Key) {
+        self.piped.touch();
         self.notice = None;
         self.anchor = None;
         match &mut self.mode {
@@ -222,7 +227,7 @@ impl<'b, 'p> App<'b, 'p> {
     }
 
     fn key_in_help(&mut self, key: Key) {
-        let Mode::Help(top) = &mut self.mode else { return };
+        let Mode::Help(help) = &mut self.mode else { return };
         let action = match self.keymap.press(key) {
             Pressed::Action(action) => action,
             Pressed::Begun => return,
@@ -232,12 +237,9 @@ impl<'b, 'p> App<'b, 'p> {
             }
         };
         match action {
-            Action::Move(Motion::Up) => *top = top.saturating_sub(1),
-            Action::Move(Motion::Down) => *top = top.saturating_add(1),
-            Action::Move(Motion::PageUp | Motion::HalfPageUp) => *top = top.saturating_sub(10),
-            Action::Move(Motion::PageDown | Motion::HalfPageDown) => *top = top.saturating_add(10),
-            Action::Move(Motion::First | Motion::LineStart) => *top = 0,
-            Action::Move(Motion::Last | Motion::LineEnd) => *top = u16::MAX,
+            // What goes left or right moves nothing here.
+            Action::Move(Motion::Left | Motion::Right) => self.mode = Mode::Usual,
+            Action::Move(motion) => help.apply(motion),
             _ => self.mode = Mode::Usual,
         }
     }
@@ -274,11 +276,14 @@ impl<'b, 'p> App<'b, 'p> {
             Action::NextBuffer => self.next_buffer(),
             Action::HexWidth => {
                 self.hex.width = self.hex.width.next();
-                self.tell(self.hex.width.name());
+                let view = self.view.as_ref().filter(|_| !self.areas.hex.is_empty());
+                let shown = view.map(|view| view.hex.bytes_a_row(&view.opened, self.areas.hex, self.hex));
+                self.tell(self.hex.width.name(shown));
             }
             Action::Offsets => {
                 self.hex.offsets = self.hex.offsets.next();
-                self.tell(self.hex.offsets.name());
+                let is_inflated = self.view.as_ref().is_some_and(|view| view.hex.buffer > 0);
+                self.tell(self.hex.offsets.name(is_inflated));
             }
             Action::TimeFormat => {
                 self.time = self.time.next();
@@ -291,8 +296,14 @@ impl<'b, 'p> App<'b, 'p> {
                 let whose = if self.has_mouse { "the mouse works here" } else { "the mouse is the terminal's" };
                 self.tell(whose);
             }
+            Action::Follow if self.paused => {
+                // The newest message is not in sight while what comes is held back.
+                self.paused = false;
+                self.take_status();
+                self.set_follow(true);
+            }
             Action::Follow => self.set_follow(!self.follow),
-            Action::Help => self.mode = Mode::Help(0),
+            Action::Help => self.mode = Mode::Help(Help::default()),
             Action::Redraw => self.request = Some(Request::Redraw),
             Action::Suspend => self.request = Some(Request::Suspend),
             Action::Cancel if self.is_seeking() || self.taking.taker.is_busy() => self.stop(),
@@ -595,6 +606,9 @@ impl<'b, 'p> App<'b, 'p> {
         } else {
             self.rate.get_or_insert_default().note(Instant::now(), self.book.len(), status.bytes);
         }
+        if status.total.is_none() {
+            self.look_after_piped(&status);
+        }
         if self.paused {
             return;
         }
@@ -605,9 +619,25 @@ impl<'b, 'p> App<'b, 'p> {
         self.list.all = self.book.len();
     }
 
+    /// Draws the screen anew where others may have written on it, and follows what goes on.
+    fn look_after_piped(&mut self, status: &Status) {
+        let stage = match (status.finished, status.opened) {
+            (true, _) => Stage::Finished,
+            (false, true) => Stage::Open,
+            (false, false) => Stage::Waiting,
+        };
+        let what = self.piped.note(Instant::now(), stage);
+        if what != Do::Nothing {
+            // Whatever else the terminal is to do matters more.
+            self.request.get_or_insert(Request::Redraw);
+        }
+        self.follow |= what == Do::RedrawAndFollow;
+    }
+
     /// How long the screen stays true when nothing happens; None: for good.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
-        self.rate.as_ref()?.rest(now)
+        let rate = self.rate.as_ref().and_then(|rate| rate.rest(now));
+        rate.into_iter().chain(self.piped.rest(now)).min()
     }
 
     /// Whether something in sight is not decoded yet.

@@ -15,7 +15,8 @@ use super::list::ListOptions;
 use super::text::{Pen, tail};
 use super::theme::Look;
 use super::{detail, help, take};
-use crate::output::table::harmless;
+use crate::output::odd::{counted, tls_notes};
+use crate::output::table::{harmless, wrap};
 
 impl App<'_, '_> {
     /// Draws everything into a buffer that is as large as the screen. Gives the place of the cursor, if it is to be seen.
@@ -39,8 +40,8 @@ impl App<'_, '_> {
         }
         detail::draw(self, self.areas.detail, buffer);
         let cursor = self.draw_foot(self.areas.foot, buffer);
-        if let Mode::Help(top) = &mut self.mode {
-            help::draw(top, &self.keymap, screen, buffer, self.look);
+        if let Mode::Help(help) = &mut self.mode {
+            help::draw(help, &self.keymap, screen, buffer, self.look);
         }
         if let Mode::Menu(menu) = &self.mode {
             take::draw(self, menu, screen, buffer);
@@ -68,7 +69,7 @@ impl App<'_, '_> {
         let mut pieces = self.facts();
         let width = |pieces: &[Fact]| pieces.iter().map(|fact| 2 + fact.text.width()).sum::<usize>();
         // What matters least goes first where there is no room, and goes whole.
-        while self.name.width() + width(&pieces) > room
+        while self.subject.name.width() + width(&pieces) > room
             && let Some(least) = (0..pieces.len()).min_by_key(|at| pieces.get(*at).map(|fact| fact.rank))
         {
             pieces.remove(least);
@@ -77,11 +78,11 @@ impl App<'_, '_> {
         pen.keep_right(right.width() as u16 + 1);
         pen.put(" ", Style::new());
         // The end of a path says more than its beginning.
-        if self.name.width() > room {
+        if self.subject.name.width() > room {
             pen.put("…", self.look.heading());
-            pen.put(tail(&self.name, room.saturating_sub(1)), self.look.heading());
+            pen.put(tail(&self.subject.name, room.saturating_sub(1)), self.look.heading());
         } else {
-            pen.put(&self.name, self.look.heading());
+            pen.put(&self.subject.name, self.look.heading());
         }
         for fact in pieces {
             pen.put("  ", Style::new());
@@ -93,15 +94,13 @@ impl App<'_, '_> {
     /// What the bar says of the capture.
     fn facts(&self) -> Vec<Fact> {
         let (look, status) = (self.look, &self.status);
-        let counted = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-        let mut facts = vec![
-            Fact { rank: 6, text: counted(self.list.all, "message", "messages"), style: Style::new() },
-            Fact {
-                rank: 1,
-                text: counted(status.conversation.connections, "connection", "connections"),
-                style: Style::new(),
-            },
-        ];
+        let mut facts =
+            vec![Fact { rank: 6, text: counted(self.list.all, "message", "messages"), style: Style::new() }];
+        // Others than those of Kafka are not counted, so none is said beside them.
+        let connections = status.conversation.connections;
+        if connections > 0 {
+            facts.push(Fact { rank: 1, text: counted(connections, "connection", "connections"), style: Style::new() });
+        }
         let saving = self.taking.progress().map(|(done, all)| format!("saving {}", progress(done, all)));
         let seeking = || self.is_seeking().then(|| progress(self.sought, self.list.all));
         let reading = || match status.total.filter(|total| *total > 0) {
@@ -114,6 +113,10 @@ impl App<'_, '_> {
         }
         if let Some(rate) = &self.rate {
             facts.push(Fact { rank: 7, text: rate.text(), style: Style::new() });
+        }
+        if let Some(file) = &self.subject.recording {
+            let text = format!("recording to {}", harmless(file));
+            facts.push(Fact { rank: 2, text, style: Style::new() });
         }
         let odd = [
             (9, status.drops, "dropped", "dropped"),
@@ -153,10 +156,13 @@ impl App<'_, '_> {
             // Where only one pane is shown, it is said there.
             let panes = [self.areas.list, self.areas.tree, self.areas.hex];
             if let Some(area) = panes.into_iter().find(|area| !area.is_empty()) {
-                let mut pen = Pen::new(buffer, area);
                 let has_keys = self.focus == Pane::List && area == self.areas.list;
-                pen.put(if has_keys { KEYS } else { " " }, self.look.heading_with_keys());
-                pen.put(self.nothing(), self.look.faint());
+                let lines = wrap(&self.nothing(), usize::from(area.width).saturating_sub(1), 0);
+                for (at, (y, line)) in (area.y..area.bottom()).zip(lines).enumerate() {
+                    let mut pen = Pen::new(buffer, Rect { y, height: 1, ..area });
+                    pen.put(if has_keys && at == 0 { KEYS } else { " " }, self.look.heading_with_keys());
+                    pen.put(&line, self.look.faint());
+                }
             }
             return;
         }
@@ -164,15 +170,18 @@ impl App<'_, '_> {
     }
 
     /// Why there are no messages.
-    fn nothing(&self) -> &'static str {
-        match (self.status.finished, self.list.wanted.is_some()) {
+    fn nothing(&self) -> String {
+        let why = match (self.status.finished, self.list.wanted.is_some()) {
             (true, true) if self.is_seeking() => "no message passes the filter so far; Esc leaves it",
             (true, true) => "no message passes the filter; Esc leaves it",
             (true, false) => "no Kafka messages found",
             (false, true) => "no message passes the filter yet; Esc leaves it",
             (false, false) if !self.status.opened => "waiting for input",
             (false, false) => "no messages yet",
-        }
+        };
+        let notes =
+            if self.list.wanted.is_some() { Vec::new() } else { tls_notes(&self.status.tls, self.subject.has_keys) };
+        [vec![why.to_owned()], notes].concat().join(", ")
     }
 
     fn draw_tree(&mut self, buffer: &mut Buffer) {

@@ -33,6 +33,15 @@ impl App<'_, '_> {
         self.list.scroll.jump(row, self.list.len(), self.list_height());
     }
 
+    /// The message to go on from; where there is none, that is said.
+    fn here(&mut self) -> Option<u64> {
+        let number = self.list.selected();
+        if number.is_none() {
+            self.tell("no messages are listed");
+        }
+        number
+    }
+
     pub(super) fn back(&mut self) {
         match self.history.pop() {
             Some(number) => self.select(number),
@@ -41,7 +50,7 @@ impl App<'_, '_> {
     }
 
     pub(super) fn pair(&mut self) {
-        let Some(number) = self.list.selected() else { return };
+        let Some(number) = self.here() else { return };
         match self.book.pair(number) {
             Some(other) => self.jump(other),
             None => self.tell(format!("#{number} has no other half in this capture")),
@@ -49,7 +58,7 @@ impl App<'_, '_> {
     }
 
     pub(super) fn in_connection(&mut self, step: Step) {
-        let Some(number) = self.list.selected() else { return };
+        let Some(number) = self.here() else { return };
         let Some(connection) = self.book.entry(number).map(|entry| entry.connection) else { return };
         match self.next(number, step, |entry| entry.connection == connection) {
             Some(other) => self.jump(other),
@@ -59,7 +68,7 @@ impl App<'_, '_> {
 
     /// The next fault: in the message that is open, else of the next message that has one.
     pub(super) fn fault(&mut self, step: Step) {
-        let Some(number) = self.list.selected() else { return };
+        let Some(number) = self.here() else { return };
         let height = self.areas.tree.height;
         if let Some(view) = self.view.as_mut().filter(|view| view.opened.number == number) {
             let index = view.tree.selected();
@@ -74,9 +83,9 @@ impl App<'_, '_> {
             self.jump(other);
             return;
         }
-        let side = if step == Step::Forward { "behind this one" } else { "before this one" };
+        let none = if step == Step::Forward { "no more faults" } else { "no faults before this one" };
         let among = if self.filter.is_some() { " in the filter" } else { "" };
-        self.tell(format!("no fault {side}{among}"));
+        self.tell(format!("{none}{among}"));
     }
 
     /// The next message that is listed and wanted.
@@ -86,24 +95,24 @@ impl App<'_, '_> {
     }
 
     pub(super) fn mark(&mut self, letter: char, go: bool) {
-        match (go, self.marks.get(&letter), self.list.selected()) {
-            (true, Some(number), _) => self.jump(*number),
-            (true, None, _) => self.tell(format!("nothing is marked {letter}")),
-            (false, _, Some(number)) => {
+        match (go, self.marks.get(&letter)) {
+            (true, Some(number)) => self.jump(*number),
+            (true, None) => self.tell(format!("nothing is marked {letter}")),
+            (false, _) => {
+                let Some(number) = self.here() else { return };
                 self.marks.insert(letter, number);
                 self.tell(format!("#{number} is marked {letter}"));
             }
-            (false, _, None) => {}
         }
     }
 
     /// Looks for the pattern that was typed last.
     pub(super) fn search(&mut self, forward: bool) {
+        let Some(number) = self.here() else { return };
         let Some((text, pattern)) = &self.pattern else {
             self.tell("nothing was searched for yet; / does");
             return;
         };
-        let Some(number) = self.list.selected() else { return };
         let node = self.view.as_ref().filter(|view| view.opened.number == number).map(|view| view.tree.selected());
         let hunt =
             Hunt::Pattern { pattern: pattern.clone(), from: (number, node), forward, among: self.list.wanted.clone() };

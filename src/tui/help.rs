@@ -4,22 +4,57 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::action::{ACTIONS, Topic};
+use super::action::{ACTIONS, Action, Motion, Topic};
 use super::keys::Keymap;
 use super::text::Pen;
 use super::theme::Look;
 use crate::output::table::wrap;
 
-/// Draws it over the screen, from line `top` on; `top` is kept within what there is.
-pub(super) fn draw(top: &mut u16, keymap: &Keymap, screen: Rect, buffer: &mut Buffer, look: Look) {
+/// What is shown of the help.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Help {
+    /// The first line.
+    top: u16,
+    /// Lines in sight.
+    height: u16,
+}
+
+impl Help {
+    /// Moves what is shown. Whatever is too far is put right when it is drawn.
+    pub(super) fn apply(&mut self, motion: Motion) {
+        let page = self.height.saturating_sub(1).max(1);
+        let half = (self.height / 2).max(1);
+        self.top = match motion {
+            Motion::Up => self.top.saturating_sub(1),
+            Motion::Down => self.top.saturating_add(1),
+            Motion::PageUp => self.top.saturating_sub(page),
+            Motion::PageDown => self.top.saturating_add(page),
+            Motion::HalfPageUp => self.top.saturating_sub(half),
+            Motion::HalfPageDown => self.top.saturating_add(half),
+            Motion::First | Motion::LineStart => 0,
+            Motion::Last | Motion::LineEnd => u16::MAX,
+            Motion::Left | Motion::Right => self.top,
+        };
+    }
+}
+
+/// Draws it over the screen.
+pub(super) fn draw(help: &mut Help, keymap: &Keymap, screen: Rect, buffer: &mut Buffer, look: Look) {
     let width = screen.width.min(84);
     let lines = lines(keymap, usize::from(width).saturating_sub(KEYS + 5));
     let height = screen.height.saturating_sub(2).min(lines.len() as u16 + 2);
     let area =
         Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 2, width, height };
     let inner = frame(area, " Keys (any other key closes) ", buffer, look);
-    *top = (*top).min((lines.len() as u16).saturating_sub(inner.height));
-    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip((*top).into())) {
+    let below = (lines.len() as u16).saturating_sub(inner.height);
+    *help = Help { top: help.top.min(below), height: inner.height };
+    if help.top < below && inner.height > 0 {
+        let key = keymap.keys_of(Action::Move(Motion::PageDown)).into_iter().next().unwrap_or_default();
+        let mut pen = Pen::new(buffer, Rect { y: area.bottom() - 1, height: 1, x: inner.x, width: inner.width });
+        pen.put(format!(" more below: {key}").trim_end_matches([':', ' ']), look.heading());
+        pen.put(" ", Style::new());
+    }
+    for (y, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(help.top.into())) {
         let mut pen = Pen::new(buffer, Rect { y, height: 1, ..inner });
         match line {
             Line::Blank => {}

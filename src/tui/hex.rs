@@ -47,10 +47,13 @@ impl HexWidth {
         }
     }
 
-    pub(super) fn name(self) -> String {
-        match self {
-            Self::Fitting => "as many bytes a row as fit".to_owned(),
-            Self::Fixed(bytes) => format!("{bytes} bytes a row"),
+    /// What is said of it where so many bytes are shown in a row, if any.
+    pub(super) fn name(self, shown: Option<u32>) -> String {
+        match (self, shown) {
+            (Self::Fitting, None) => "as many bytes a row as fit".to_owned(),
+            (Self::Fitting, Some(shown)) => format!("as many bytes a row as fit: {shown}"),
+            (Self::Fixed(bytes), Some(shown)) if shown < bytes => format!("{shown} bytes a row: {bytes} do not fit"),
+            (Self::Fixed(bytes), _) => format!("{bytes} bytes a row"),
         }
     }
 }
@@ -76,11 +79,15 @@ impl Offsets {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Frame => "offsets in the frame",
-            Self::Stream => "offsets in the stream",
-            Self::File => "offsets in the file; of a row, that of its first byte",
+    /// What is said of it. What was inflated lies nowhere but in its own buffer.
+    pub(super) fn name(self, is_inflated: bool) -> &'static str {
+        match (self, is_inflated) {
+            (Self::Frame, false) => "offsets in the frame",
+            (Self::Frame, true) => "offsets in what was inflated",
+            (Self::Stream, false) => "offsets in the stream",
+            (Self::Stream, true) => "offsets in the stream; what was inflated has none there",
+            (Self::File, false) => "offsets in the file; of a row, that of its first byte",
+            (Self::File, true) => "offsets in the file; what was inflated has none there",
         }
     }
 }
@@ -115,6 +122,11 @@ impl HexPane {
         let last = self.label(opened, last, options).max(self.label(opened, 0, options));
         let digits = format!("{last:x}").len().max(4).next_multiple_of(2);
         Grid { bytes: options.bytes(area.width, digits), digits }
+    }
+
+    /// How many bytes a row has in an area.
+    pub(super) fn bytes_a_row(self, opened: &Opened<'_>, area: Rect, options: HexOptions) -> u32 {
+        self.grid(opened, area, options).bytes
     }
 
     /// A byte's offset as it is shown; 0 where it has none.

@@ -70,6 +70,8 @@ const MAX_ROWS: usize = 2048;
 #[derive(Debug, Clone, Copy)]
 struct Widths {
     number: u16,
+    /// The sign of what is odd, and where there are marks of the reader, their letters.
+    mark: u16,
     time: u16,
     client: u16,
     broker: u16,
@@ -80,7 +82,7 @@ struct Widths {
 
 impl Default for Widths {
     fn default() -> Self {
-        Self { number: 4, time: 8, client: 9, broker: 6, api: 12, version: 3, correlation: 4 }
+        Self { number: 4, mark: 1, time: 8, client: 9, broker: 6, api: 12, version: 3, correlation: 4 }
     }
 }
 
@@ -191,6 +193,7 @@ impl ListPane {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, options: &ListOptions<'_>) {
         let widths = &mut self.widths;
         widths.number = widths.number.max(format!("{}", self.all).len() as u16);
+        widths.mark = if options.marks.is_empty() { 1 } else { 2 };
         let columns = Columns::new(area.width, *widths, &self.columns);
         let mut pen = Pen::new(buffer, Rect { height: area.height.min(1), ..area });
         let heading = if options.has_keys { options.look.heading_with_keys() } else { options.look.heading() };
@@ -236,9 +239,11 @@ impl ListPane {
             Some(Side::Response) => ("←", look.response()),
             None => (" ", Style::new()),
         };
+        let mut mark = if row.notes.is_empty() { " " } else { "!" }.to_owned();
+        mark.extend(options.marks.get(&number));
         let texts = Texts {
             number: &text,
-            mark: options.marks.get(&number).copied().unwrap_or(if row.notes.is_empty() { ' ' } else { '!' }),
+            mark: &mark,
             time: &time,
             client: &row.client,
             arrow,
@@ -251,23 +256,49 @@ impl ListPane {
         };
         let inks = Inks { first: look.faint(), mark: look.odd(), api: ink };
         columns.write(&mut pen, &texts, &inks, Style::new());
-        let mut is_first = true;
-        let pieces = [
-            (&row.notes, look.odd(), "! "),
-            (&row.errors, look.error(), ""),
-            (&row.comment, look.heading(), "# "),
-            (&row.summary, Style::new(), ""),
-        ];
-        for (piece, style, sign) in pieces.into_iter().filter(|(piece, ..)| !piece.is_empty()) {
-            if !is_first {
-                pen.put(", ", Style::new());
-            }
-            is_first = false;
-            pen.put(sign, style);
-            pen.put(piece, style);
-        }
+        write_summary(&mut pen, row, look);
     }
 }
+
+/// Writes errors, what the rule says, what is odd, and comments. As in `kafkascope list`, what is odd is kept where there is
+/// no room for all.
+fn write_summary(pen: &mut Pen<'_>, row: &Row, look: Look) {
+    let room = pen.room();
+    let width = |text: &str| text.width().min(room.into()) as u16;
+    let is_odd = !row.notes.is_empty();
+    let both = width(&row.errors).saturating_add(width(&row.summary));
+    let mut left = room;
+    if is_odd {
+        left = room.saturating_sub(width(&row.notes).saturating_add(SIGN + BETWEEN));
+        if left < both.saturating_add(BETWEEN) && left < LEAST_PIECE {
+            left = 0;
+        }
+    }
+    let mut is_first = left == 0 || both == 0;
+    pen.keep_right(room - left);
+    pen.put(&row.errors, look.error());
+    pen.put(if row.errors.is_empty() || row.summary.is_empty() { "" } else { ", " }, Style::new());
+    pen.put(&row.summary, Style::new());
+    pen.keep_right(0);
+    if is_odd {
+        pen.put(if is_first { "" } else { "; " }, Style::new());
+        pen.put("! ", look.odd());
+        pen.put(&row.notes, look.odd());
+        is_first = false;
+    }
+    // A comment is what somebody thought of it, so it is set apart. Where there is no room, its sign says that there is one.
+    if !row.comment.is_empty() && (is_first || pen.room() >= BETWEEN + SIGN) {
+        pen.put(if is_first { "" } else { "  " }, Style::new());
+        pen.put(&format!("# {}", row.comment), look.heading());
+    }
+}
+
+/// Columns of `! ` and `# `.
+const SIGN: u16 = 2;
+/// Columns of what stands between pieces.
+const BETWEEN: u16 = 2;
+/// Columns that a piece has at least, or else it is left out.
+const LEAST_PIECE: u16 = 8;
 
 /// How the list is drawn.
 pub(super) struct ListOptions<'a> {
@@ -286,7 +317,7 @@ pub(super) struct ListOptions<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Texts<'a> {
     number: &'a str,
-    mark: char,
+    mark: &'a str,
     time: &'a str,
     client: &'a str,
     arrow: &'a str,
@@ -302,7 +333,7 @@ impl Default for Texts<'_> {
     fn default() -> Self {
         Self {
             number: "",
-            mark: ' ',
+            mark: "",
             time: "",
             client: "",
             arrow: " ",
@@ -318,7 +349,7 @@ impl Default for Texts<'_> {
 
 const HEADER: Texts<'static> = Texts {
     number: "No.",
-    mark: ' ',
+    mark: "",
     time: "Time",
     client: "Client",
     arrow: " ",
@@ -348,7 +379,8 @@ struct Columns {
 /// Columns that a summary has, where the others can be made narrower for it.
 const SUMMARY: u16 = 30;
 /// How narrow they are made.
-const LEAST: Widths = Widths { number: 0, time: 0, client: 15, broker: 13, api: 14, version: 0, correlation: 0 };
+const LEAST: Widths =
+    Widths { number: 0, mark: 0, time: 0, client: 15, broker: 13, api: 14, version: 0, correlation: 0 };
 
 impl Column {
     /// The width of the window from which on there is room for the column, whatever is in it; as in `kafkascope list`
@@ -375,6 +407,7 @@ impl Columns {
         let mut columns = Self {
             widths: Widths {
                 number: width(Column::Number, widths.number),
+                mark: widths.mark,
                 time: width(Column::Time, widths.time),
                 client: width(Column::Client, widths.client),
                 broker: width(Column::Broker, widths.broker),
@@ -396,23 +429,21 @@ impl Columns {
     }
 
     fn total(&self) -> u16 {
-        let Widths { number, time, client, broker, api, version, correlation } = self.widths;
-        let widths = [number, time, client, broker, api, version, correlation, self.size, self.latency];
-        // The mark and the arrow take two each, and there is a blank before the summary.
-        widths.iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum::<u16>() + 5
+        let Widths { number, mark, time, client, broker, api, version, correlation } = self.widths;
+        let widths = [number, mark, time, client, broker, api, version, correlation, self.size, self.latency];
+        // The arrow takes two, and there is a blank before the summary.
+        widths.iter().map(|width| if *width > 0 { width + 1 } else { 0 }).sum::<u16>() + 3
     }
 
     fn write(&self, pen: &mut Pen<'_>, texts: &Texts<'_>, inks: &Inks, usual: Style) {
-        let Widths { number, time, client, broker, api, version, correlation } = self.widths;
+        let Widths { number, mark, time, client, broker, api, version, correlation } = self.widths;
         let mut column = |text: &str, width: u16, at_right: bool, style: Style| {
             if width > 0 {
                 pen.column(text, width, at_right, usual.patch(style));
             }
         };
-        let mut mark = [0; 4];
-        let mark: &str = texts.mark.encode_utf8(&mut mark);
         column(texts.number, number, true, inks.first);
-        column(mark, 1, false, inks.mark);
+        column(texts.mark, mark, false, inks.mark);
         column(texts.time, time, true, inks.first);
         column(&end(texts.client, client), client, false, Style::new());
         column(texts.arrow, 1, false, inks.api);
@@ -460,9 +491,10 @@ mod tests {
     /// room where the others can give it.
     #[test]
     fn columns_do_not_come_and_go() {
-        let wide = Widths { number: 9, time: 18, client: 47, broker: 47, api: 26, version: 3, correlation: 11 };
+        let wide =
+            Widths { number: 9, mark: 1, time: 18, client: 47, broker: 47, api: 26, version: 3, correlation: 11 };
         let names = |columns: &Columns| {
-            let Widths { number, time, client, broker, api, version, correlation } = columns.widths;
+            let Widths { number, time, client, broker, api, version, correlation, .. } = columns.widths;
             let all = [number, time, client, broker, api, version, correlation, columns.size, columns.latency];
             all.map(|width| width > 0)
         };

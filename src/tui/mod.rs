@@ -20,6 +20,7 @@ mod list;
 mod mouse;
 mod opened;
 mod pattern;
+mod piped;
 mod prompt;
 mod rate;
 mod rows;
@@ -37,7 +38,7 @@ mod theme;
 mod tree;
 
 pub use config::{Config, ConfigError};
-pub use terminal::{Screen, prepare, run};
+pub use terminal::{Screen, Subject, prepare, run};
 
 #[cfg(test)]
 mod tests;

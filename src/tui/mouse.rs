@@ -23,6 +23,9 @@ impl App<'_, '_> {
     /// Takes what the mouse does.
     pub(super) fn mouse(&mut self, event: MouseEvent) {
         let at = Position::new(event.column, event.row);
+        if event.kind != MouseEventKind::Moved {
+            self.piped.touch();
+        }
         if !matches!(self.mode, Mode::Usual) {
             if event.kind == MouseEventKind::Down(MouseButton::Left) {
                 self.mode = Mode::Usual;

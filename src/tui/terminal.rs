@@ -25,11 +25,22 @@ use crate::book::Book;
 use crate::dissect::Opening;
 use crate::output::zone::Zone;
 
+/// What is shown.
+#[derive(Debug, Clone, Default)]
+pub struct Subject {
+    /// The name of the capture.
+    pub name: String,
+    /// Whether a key log was given.
+    pub has_keys: bool,
+    /// Where what comes is recorded.
+    pub recording: Option<String>,
+}
+
 /// What the screen needs to know.
 #[derive(Debug)]
 pub struct Screen<'p> {
-    /// What is shown as the name of the capture.
-    pub name: String,
+    /// What it shows.
+    pub subject: Subject,
     /// With what records are opened.
     pub opening: Opening<'p>,
     /// Whether secrets are shown.
@@ -78,7 +89,7 @@ pub fn run<'scope, 'p: 'scope>(
     };
     let look = Look::new(depth, config.ground.unwrap_or_else(|| Ground::of_environment(variable)));
     let ends = (decoder, seeker, taker);
-    let mut app = App::new(book, screen.opening, screen.name.clone(), ends, (config.keymap.clone(), look));
+    let mut app = App::new(book, screen.opening, screen.subject.clone(), ends, (config.keymap.clone(), look));
     app.configure(config);
     app.zone = screen.zone.clone();
     app.follow = screen.follow;
@@ -116,6 +127,10 @@ fn turn(terminal: &mut DefaultTerminal, app: &mut App<'_, '_>, told: &Told) -> i
         // What is ready to be copied only shows when it is drawn.
         if !serve(terminal, app, told, &mut shown)? {
             return Ok(told.end());
+        }
+        if shown.is_none() {
+            // The terminal was cleared.
+            continue;
         }
         let rest = app.rest(Instant::now()).unwrap_or(signals::LONGEST_SLEEP).min(signals::LONGEST_SLEEP);
         let mut wait = if bell.sleep(heard) { rest } else { TICK };

@@ -18,6 +18,7 @@ use super::keys::{Key, Keymap};
 use super::opened::Opened;
 use super::seeker::seeker;
 use super::take::taker;
+use super::terminal::Subject;
 use super::theme::{Depth, Ground, Look};
 use super::tree::TreePane;
 use crate::book::{Book, Indexer, Room};
@@ -110,7 +111,8 @@ pub(super) fn on_stage<T>(
         scope.spawn(move || porter.run());
         let name = capture.file_name().unwrap().to_string_lossy().into_owned();
         let keymap = Keymap::new(&[]).unwrap();
-        let app = App::new(&book, opening, name, (decoder, seeker, taker), (keymap, look));
+        let app =
+            App::new(&book, opening, Subject { name, ..Subject::default() }, (decoder, seeker, taker), (keymap, look));
         let mut stage = Stage { terminal: Terminal::new(TestBackend::new(width, height)).unwrap(), app };
         stage.settle();
         test(&mut stage)

@@ -72,3 +72,103 @@ fn a_file_that_was_written_to_is_told_of_once() {
         assert!(!stage.text().contains(told));
     });
 }
+
+/// A row of the list, by the number of its message.
+fn row(stage: &Stage<'_, '_>, number: &str) -> String {
+    let screen = stage.text();
+    let row = screen.lines().find(|line| line.split_whitespace().next() == Some(number));
+    row.unwrap_or_else(|| panic!("{number} is not listed:\n{screen}")).to_owned()
+}
+
+#[test]
+fn marks_hide_nothing() {
+    on_copy(|stage, _| {
+        stage.press("e");
+        let number = stage.app.list.selected().unwrap();
+        let before = row(stage, &number.to_string());
+        assert!(before.contains(&format!("{number} ! ")), "{before}");
+        stage.press("m a");
+        let marked = row(stage, &number.to_string());
+        assert!(marked.contains(&format!("{number} !a ")), "{marked}");
+        stage.press("k m b");
+        let beside = row(stage, &(number - 1).to_string());
+        assert!(beside.contains(&format!("{}  b ", number - 1)), "{beside}");
+        stage.press("G e e");
+        assert_eq!(foot(stage), "no more faults");
+    });
+}
+
+#[test]
+fn a_comment_stands_behind_what_is_in_the_message() {
+    on_copy(|stage, _| {
+        let first = row(stage, "1");
+        let comment = stage.app.book.comments_before(1).unwrap().remove(0);
+        assert!(first.trim_end().ends_with(&format!("apache-kafka-java 4.4.0  # {comment}")), "{first}");
+    });
+}
+
+#[test]
+fn what_is_listed_may_be_nothing() {
+    on_copy(|stage, _| {
+        stage.press("f \"nosuchtopic\" enter");
+        for key in ["e", "E", "p", "]", "[", "m a", "n"] {
+            stage.press(key);
+            assert_eq!(foot(stage), "no messages are listed", "{key}");
+        }
+    });
+}
+
+/// Without keys, the empty list says what `kafkascope list` says of the same capture.
+#[test]
+fn connections_in_tls_are_told_of() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let capture = root.join("captures/44-sarama-tls12-aes256gcm-rsa.pcap");
+    on_stage(&capture, (120, 40), Look::new(Depth::None, Ground::Dark), |stage| {
+        let screen = stage.text();
+        let told = "no Kafka messages found, 4 connections in TLS: give --keylog to read them";
+        assert!(screen.contains(told) && screen.contains("4 TLS without keys"), "{screen}");
+        assert!(!screen.contains(" 0 connections"), "{screen}");
+        stage.app.subject.has_keys = true;
+        stage.settle();
+        let told = "no Kafka messages found, 4 connections in TLS whose keys are not in the key log";
+        assert!(stage.text().contains(told), "{}", stage.text());
+    });
+}
+
+#[test]
+fn what_is_told_of_bytes_is_what_is_shown() {
+    on_stage(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/tour.pcapng"),
+        (80, 24),
+        Look::new(Depth::None, Ground::Dark),
+        |stage| {
+            let mut told = Vec::new();
+            stage.press(": \"83\" enter tab tab");
+            for keys in ["w", "w", "w", "w", "b o", "o", "o"] {
+                stage.press(keys);
+                told.push(foot(stage));
+            }
+            let expected = [
+                "8 bytes a row",
+                "16 bytes a row",
+                "16 bytes a row: 32 do not fit",
+                "as many bytes a row as fit: 16",
+                "offsets in the stream; what was inflated has none there",
+                "offsets in the file; what was inflated has none there",
+                "offsets in what was inflated",
+            ];
+            assert_eq!(told, expected);
+        },
+    );
+}
+
+#[test]
+fn to_follow_ends_a_pause() {
+    on_copy(|stage, _| {
+        stage.press("P");
+        assert!(stage.app.paused && stage.text().contains("paused"));
+        stage.press("F");
+        assert!(!stage.app.paused && stage.text().contains(" 341/341 "), "{}", stage.text());
+        assert_eq!(foot(stage), "the last message; nothing more will come");
+    });
+}
