@@ -233,10 +233,16 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
         // So much that it is not too much again at once.
         while let Some((bytes, id, side)) = kept.pop().filter(|_| total > limit / 2) {
             total -= bytes;
-            self.shared.counters.crowded += 1;
             match self.connections.get_mut(&id) {
-                Some(State::Kafka(line)) => line.let_go(&mut self.shared, side),
-                Some(state) => state.decided(&mut self.shared, Decision::Foreign),
+                Some(State::Kafka(line)) => {
+                    let counted = std::mem::replace(&mut line.crowded, true);
+                    self.shared.counters.crowded += u64::from(!counted);
+                    line.let_go(&mut self.shared, side);
+                }
+                Some(state) => {
+                    self.shared.counters.crowded += 1;
+                    state.decided(&mut self.shared, Decision::Foreign);
+                }
                 None => {}
             }
         }
