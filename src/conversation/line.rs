@@ -214,6 +214,8 @@ impl Line {
                     Proof::Lacking => {
                         let framer = self.framer(side);
                         (framer.doubted, framer.state) = (false, State::Lost);
+                        // Here a segment begins because of the hole: that makes nothing a response that is not awaited.
+                        at += 1;
                     }
                 },
                 State::Framed => {
@@ -260,7 +262,7 @@ impl Line {
     }
 
     /// Where the next response begins that is certain: one that is awaited and fits, or, at the start of a segment, one
-    /// that fits a single API.
+    /// that fits any API.
     fn find_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
         for at in 0..bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -272,8 +274,8 @@ impl Line {
         Err(bytes.len().saturating_sub(MAX_LOST))
     }
 
-    /// Whether a response begins here: one that is awaited and fits, or, where nobody need have asked, one that fits a
-    /// single API.
+    /// Whether a response begins here: one that is awaited and fits, or, where nobody need have asked, one that fits
+    /// any API: many a short one fits several.
     fn is_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], may_be_unasked: bool) -> Proof {
         let Some(size) = frame_size(bytes) else { return Proof::More(4) };
         if !(4..=shared.options.max_frame).contains(&size) {
@@ -292,8 +294,7 @@ impl Line {
             let outcome = dissect(&fit.reading, frame, &mut Deaf);
             fit.reading.body.is_some() && is_convincing(key, outcome)
         } else {
-            let fits = responses_that_fit(shared.catalog, frame, true, 2);
-            fits.first().is_some_and(|first| fits.iter().all(|plan| plan.api_key == first.api_key))
+            !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
         };
         if certain { Proof::Given } else { Proof::Lacking }
     }
