@@ -106,21 +106,14 @@ impl Line {
         }
     }
 
-    /// Takes what was kept while the connection was undecided.
-    pub(super) fn resume<'p, S: MessageSink<'p>>(
-        &mut self,
-        shared: &mut Shared<'p, S>,
-        direction: Direction,
-        bytes: &[u8],
-        start: u64,
-        pieces: Vec<Piece>,
-    ) {
-        let side = self.side(direction);
-        if side == Side::Request {
-            self.first_asked = pieces.iter().map(|piece| piece.time).min();
-        }
-        self.framer(side).pieces = pieces;
-        self.take(shared, side, bytes, start);
+    /// Notes when the first bytes of a request were captured.
+    pub(super) fn asked_at(&mut self, first: Option<Time>) {
+        self.first_asked = first;
+    }
+
+    /// Notes that a request was found where the client's next bytes begin.
+    pub(super) fn begin_request(&mut self) {
+        (self.requests.state, self.requests.guessed) = (State::Framed, true);
     }
 
     pub(super) fn data<'p, S: MessageSink<'p>>(
