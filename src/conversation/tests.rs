@@ -132,6 +132,22 @@ fn a_hole_may_be_smaller_than_was_said() {
     }
 }
 
+/// What was said before it is known that a connection is Kafka is told in its order.
+#[test]
+fn what_waits_for_a_decision_is_told_in_its_order() {
+    use Direction::{Backward, Forward};
+    let catalog = Catalog::builtin();
+    let mut wire = Wire::new(&catalog);
+    wire.connection.handshake = false;
+    wire.conversations.open(&wire.connection);
+    wire.send(Backward, &response(1));
+    wire.send(Forward, &request(2));
+    wire.send(Backward, &response(2));
+    assert_eq!(wire.conversations.counters().guessed, 2);
+    let told: Vec<_> = wire.told().iter().map(|told| (told.correlation, told.packets.clone())).collect();
+    assert_eq!(told, [(Some(1), vec![1]), (Some(2), vec![2]), (Some(2), vec![3])]);
+}
+
 /// What nobody asked for proves nothing behind such a hole, and is not waited for, however long it says it is.
 #[test]
 fn behind_a_doubtful_hole_only_awaited_responses_count() {
