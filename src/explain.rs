@@ -398,16 +398,23 @@ fn response_of<'p>(catalog: &'p Catalog, bytes: &[u8], key: ApiKey, version: Opt
         Some(version) => vec![version],
         None => (versions.first..=versions.last).rev().collect(),
     };
-    let fits = |version: i16, sized: bool| {
+    let read = |version: i16, sized: bool| {
         let fit = fit_response(catalog, key, version, bytes, sized, 0);
-        let outcome = dissect(&fit.reading, bytes, &mut Deaf);
-        (fit.reading.body.is_some() && outcome.is_exact()).then_some((version, fit))
+        (fit, dissect(&fit.reading, bytes, &mut Deaf))
     };
-    let exact = candidates.iter().find_map(|&version| fits(version, sized).or_else(|| fits(version, !sized)));
-    let (version, fit) = exact.unwrap_or_else(|| {
-        let version = candidates.first().copied().unwrap_or_default();
-        (version, fit_response(catalog, key, version, bytes, sized, 0))
-    });
+    for &version in &candidates {
+        for sized in [sized, !sized] {
+            let (fit, outcome) = read(version, sized);
+            if fit.reading.body.is_some() && outcome.is_exact() {
+                return Finding::Message { key, version, fit };
+            }
+        }
+    }
+    // Whether the first four bytes are a wrong size or no size is told by what gets further.
+    let version = candidates.first().copied().unwrap_or_default();
+    let (as_first, otherwise) = (read(version, sized), read(version, !sized));
+    let left = |outcome: Outcome| (outcome.undecoded.saturating_add(outcome.trailing), outcome.faults);
+    let (fit, _) = if left(otherwise.1) < left(as_first.1) { otherwise } else { as_first };
     Finding::Message { key, version, fit }
 }
 

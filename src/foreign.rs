@@ -449,7 +449,8 @@ fn misread(bytes: &[u8]) -> Option<Foreign> {
         let exact = size >= 8 && size as usize == body.len();
         exact || (!is_near && (8..=MAX_REQUEST).contains(&size) && header(body).is_some())
     };
-    if fits(first.swap_bytes(), bytes.get(4..)?) {
+    // A size that is smaller as it stands was only written wrongly.
+    if first.swap_bytes() < first && fits(first.swap_bytes(), bytes.get(4..)?) {
         return Some(Foreign::LittleEndianSize(first.swap_bytes()));
     }
     for count in 1..=3 {

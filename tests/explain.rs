@@ -286,6 +286,21 @@ fn sizes_that_are_wrong() {
     assert!(run(&[&hex[2..]]).err.contains("first 1 byte is missing"), "{}", run(&[&hex[2..]]).err);
     assert!(run(&[&format!("00{hex}")]).err.contains("starts 1 byte later"));
 
+    // A size that is too small is no other number.
+    assert!(!run(&[&format!("00000005{}", &hex[8..])]).err.contains("little-endian"));
+
+    // A response whose API is known: also its size is not taken for something else.
+    let hex = minimal("Metadata", 12, "response");
+    let size = bytes(&hex).len() - 4;
+    for wrong in [size - 1, size + 4] {
+        let found = run(&["--response-of", "Metadata:12", &format!("{wrong:08x}{}", &hex[8..])]);
+        assert!(
+            found.out.contains(&format!("!! size int32: expected {wrong} bytes after the size, found {size}")),
+            "{}",
+            found.out
+        );
+    }
+
     // A response of which a part is missing cannot be told apart from others.
     let hex = minimal("Metadata", 12, "response");
     let found = run(&[&hex[..hex.len() - 8]]);

@@ -48,3 +48,41 @@ fn a_file_that_grows_is_listed_as_it_grows() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
 }
+
+#[test]
+fn a_file_that_was_cut_or_removed_is_said() {
+    type Change = fn(&std::path::Path);
+    let changes: [(Change, &str); 3] = [
+        (|path| File::options().write(true).open(path).unwrap().set_len(100).unwrap(), "it has become shorter"),
+        (|path| fs::remove_file(path).unwrap(), "it was removed"),
+        (
+            |path| {
+                fs::write(path.with_extension("new"), b"another").unwrap();
+                fs::rename(path.with_extension("new"), path).unwrap();
+            },
+            "another file has its name",
+        ),
+    ];
+    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/captures/44-kafkajs-gzip.pcap")).unwrap();
+    for (change, said) in changes {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("growing.pcap");
+        fs::write(&path, &whole).unwrap();
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("kafkascope"))
+            .args(["-q", "list", "--follow"])
+            .arg(&path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        assert_eq!(lines.by_ref().take(10).count(), 10);
+        change(&path);
+        // All that was there has come, and it ends by itself.
+        assert!(lines.count() > 10);
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(said), "{error}");
+        assert_eq!((output.status.code(), error.lines().count()), (Some(3), 1), "{error}");
+    }
+}

@@ -481,7 +481,8 @@ fn a_message_that_is_not_there_is_said() {
     for (arguments, lacking) in [
         (&["-m", "9"] as &[_], "9"),
         (&["-m", "2", "-m", "5", "-m", "7"], "5, 7"),
-        (&["-m", "2-3,4-6"], "4-6"),
+        (&["-m", "2-3,5-6"], "5-6"),
+        (&["-m", "2,5,6,7,8,9,10,11,12,13,14-"], "5, 6, 7, 8, 9, 10, 11, 12, and 2 more"),
         (&["-m", "2,5-"], "5-"),
     ] {
         let output = run(&[&["show", path.as_str()], arguments].concat());
@@ -493,6 +494,7 @@ fn a_message_that_is_not_there_is_said() {
     }
     assert_eq!(run(&["show", &path, "-m", "0"]).status.code(), Some(2));
     assert_eq!(run(&["show", &path, "-m", "4"]).status.code(), Some(0));
+    assert_eq!(run(&["show", &path, "-m", "3-9"]).status.code(), Some(0));
     assert_eq!(run(&["show", &path, "-c", "1", "-m", "1", "-m", "4"]).status.code(), Some(0));
 }
 
@@ -515,7 +517,7 @@ fn messages_are_chosen_by_their_numbers() {
         let found = trees.lines().filter_map(|line| line.strip_prefix('#')).map(|line| line.split(' ').next().unwrap());
         assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{chosen}");
     }
-    for wrong in ["0", "-1", "3-2", "a", "", "1-0", "2--3", "99999999999999999999"] {
+    for wrong in ["0", "-1", "+3", "3-2", "a", "", "1-0", "2--3", "99999999999999999999"] {
         assert_eq!(run(&["show", &path, "-m", wrong]).status.code(), Some(2), "{wrong}");
     }
 }

@@ -51,8 +51,11 @@ impl Bell {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::sync::atomic::AtomicUsize;
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
 
     use super::*;
 
@@ -78,5 +81,34 @@ mod tests {
         bell.stay_awake();
         bell.ring();
         assert_eq!(woken(), 1);
+    }
+
+    /// However rings and sleeps fall together, the sleeper sees the last ring.
+    #[test]
+    fn no_ring_is_missed_by_a_sleeper_of_another_thread() {
+        static WOKEN: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+        const RINGS: u64 = 50_000;
+        let bell = Bell::default();
+        bell.wakes(|| {
+            *WOKEN.0.lock().unwrap() = true;
+            WOKEN.1.notify_one();
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..RINGS).for_each(|_| bell.ring()));
+            loop {
+                let heard = bell.heard();
+                if heard == RINGS {
+                    break;
+                }
+                if bell.sleep(heard) {
+                    let asleep = WOKEN.0.lock().unwrap();
+                    let patience = Duration::from_mins(1);
+                    let (mut woken, late) =
+                        WOKEN.1.wait_timeout_while(asleep, patience, |is_woken| !*is_woken).unwrap();
+                    assert!(!late.timed_out(), "asleep at {heard}, rung {} times", bell.heard());
+                    *woken = false;
+                }
+            }
+        });
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use flate2::{Compress, Compression};
 use foldhash::{HashMap, HashMapExt};
 
 use super::page::{Draft, KindId, Record};
-use super::{Book, Comments, Ends, Kind, Sealed};
+use super::{Book, Comments, Deflated, Ends, Kind};
 use crate::capture::{Captures, Packet, Spool};
 use crate::conversation::{Message, MessageSink, Options, Session, Subject};
 use crate::dissect::{Known, Opening, Reading, TopicNames, Visitor, dissect};
@@ -142,6 +143,7 @@ const MAX_KNOWN: usize = 4096;
 struct Writer<'b, 'p> {
     book: &'b Book<'p>,
     draft: Draft,
+    compress: Compress,
     /// How much of the draft the book has.
     given: usize,
     /// Messages written that the book does not have.
@@ -166,6 +168,7 @@ impl<'b, 'p> Writer<'b, 'p> {
         Self {
             book,
             draft: Draft::default(),
+            compress: Compress::new(Compression::default(), false),
             given: 0,
             messages: 0,
             kinds: HashMap::new(),
@@ -192,6 +195,9 @@ impl<'b, 'p> Writer<'b, 'p> {
     }
 
     fn publish(&mut self) {
+        // Readers need not wait while a page is deflated.
+        let first = self.written - self.draft.messages + 1;
+        let full = self.draft.is_full().then(|| Deflated::new(first, &self.draft.bytes, &mut self.compress));
         let mut state = self.book.state_mut();
         state.kinds.append(&mut self.new_kinds);
         state.connections.addresses.append(&mut self.new_addresses);
@@ -203,9 +209,8 @@ impl<'b, 'p> Writer<'b, 'p> {
         self.given = self.draft.bytes.len();
         state.messages += std::mem::take(&mut self.messages);
         state.status.faulty = self.faulty;
-        if self.draft.is_full() {
-            let sealed = Sealed::new(state.open_first, &state.open);
-            state.pages.push(sealed);
+        if let Some(full) = full {
+            state.pages.push(full);
             state.open.clear();
             state.open_first = state.messages + 1;
             drop(state);

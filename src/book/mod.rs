@@ -15,7 +15,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
+use flate2::{Compress, Decompress, FlushCompress, FlushDecompress};
 
 use crate::capture::{CommentsAt, Names, PacketCounters, Source, Time};
 use crate::conversation::{self, Message};
@@ -55,9 +55,9 @@ pub struct Book<'p> {
 struct State<'p> {
     messages: u64,
     /// The pages that are full.
-    pages: Vec<Sealed>,
+    pages: Vec<Deflated>,
     /// The full page that was read last, by the number of its first message: messages are read beside each other.
-    opened: Mutex<(u64, Arc<[u8]>)>,
+    inflated: Mutex<(u64, Arc<[u8]>)>,
     /// The last page, and the number of its first message.
     open: Vec<u8>,
     open_first: u64,
@@ -80,37 +80,36 @@ struct Comments {
     at: CommentsAt,
 }
 
-/// A page that is full, deflated.
+/// A page that is full.
 #[derive(Debug)]
-struct Sealed {
+struct Deflated {
     /// The number of its first message.
     first: u64,
     bytes: Box<[u8]>,
-    /// Their length before they were deflated.
-    length: u32,
+    /// Their length before they were deflated; None where they were not.
+    length: Option<u32>,
 }
 
-impl Sealed {
-    fn new(first: u64, bytes: &[u8]) -> Self {
-        // Bytes that do not become fewer get five more for each block.
-        let mut deflated = Vec::with_capacity(bytes.len() + bytes.len() / 1024 + ROOM);
-        let deflate =
-            Compress::new(Compression::default(), false).compress_vec(bytes, &mut deflated, FlushCompress::Finish);
-        debug_assert!(matches!(deflate, Ok(flate2::Status::StreamEnd)), "{deflate:?}");
-        Self { first, bytes: deflated.into(), length: bytes.len() as u32 }
+impl Deflated {
+    fn new(first: u64, bytes: &[u8], compress: &mut Compress) -> Self {
+        let mut deflated = Vec::with_capacity(bytes.len());
+        compress.reset();
+        match compress.compress_vec(bytes, &mut deflated, FlushCompress::Finish) {
+            Ok(flate2::Status::StreamEnd) => Self { first, bytes: deflated.into(), length: Some(bytes.len() as u32) },
+            // It does not become less.
+            _ => Self { first, bytes: bytes.into(), length: None },
+        }
     }
 
-    fn open(&self) -> Arc<[u8]> {
-        let mut bytes = Vec::with_capacity(self.length as usize);
+    fn inflate(&self) -> Arc<[u8]> {
+        let Some(length) = self.length else { return self.bytes.as_ref().into() };
+        let mut bytes = Vec::with_capacity(length as usize);
         // What was deflated here can be inflated.
         let inflated = Decompress::new(false).decompress_vec(&self.bytes, &mut bytes, FlushDecompress::Finish);
         debug_assert!(inflated.is_ok(), "{inflated:?}");
         bytes.into()
     }
 }
-
-/// Bytes that deflating may add to a page.
-const ROOM: usize = 64;
 
 /// How messages are read. The missing bytes of a reading are those of a message, and 0 here.
 #[derive(Debug, Clone, Copy)]
@@ -349,6 +348,25 @@ impl<'p> Book<'p> {
         found.behind_hole(&room)
     }
 
+    /// All messages that are wanted, in their order.
+    pub fn all(&self, wanted: impl Fn(&Entry) -> bool) -> Vec<u64> {
+        let (mut found, mut at) = (Vec::new(), 1);
+        loop {
+            let mut last = None;
+            // A page at a time, as in `next`.
+            self.state().page_of(at, |entry| {
+                last = Some(entry.index);
+                if entry.index >= at && wanted(&entry) {
+                    found.push(entry.index);
+                }
+            });
+            match last {
+                Some(last) => at = last.max(at) + 1,
+                None => return found,
+            }
+        }
+    }
+
     /// The comments of the packets that brought a message. They may hold any characters.
     ///
     /// # Errors
@@ -418,11 +436,11 @@ impl<'p> State<'p> {
         }
         let behind = self.pages.partition_point(|page| page.first <= index);
         let page = self.pages.get(behind.checked_sub(1)?)?;
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.0 != page.first {
-            *opened = (page.first, page.open());
+        let mut inflated = self.inflated.lock().unwrap_or_else(PoisonError::into_inner);
+        if inflated.0 != page.first {
+            *inflated = (page.first, page.inflate());
         }
-        Some((Page::new(Bytes::Sealed(opened.1.clone())), page.first))
+        Some((Page::new(Bytes::Inflated(inflated.1.clone())), page.first))
     }
 
     /// Finds a message, and where its bytes lie.
@@ -466,7 +484,7 @@ impl<'p> State<'p> {
     fn memory(&self) -> usize {
         let pages: usize = self.pages.iter().map(|page| page.bytes.len()).sum();
         pages
-            + self.pages.capacity() * size_of::<Sealed>()
+            + self.pages.capacity() * size_of::<Deflated>()
             + self.open.capacity()
             + self.kinds.capacity() * size_of::<Kind<'_>>()
             + self.connections.addresses.capacity() * size_of::<IpAddr>()

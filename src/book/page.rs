@@ -11,10 +11,10 @@
 //! | kind | unless LIKE | |
 //! | gap | with GAP | bytes that the capture lacks |
 //! | offset in the stream | unless FOLLOWS | |
-//! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, SEALED |
+//! | packet | unless PLAIN | difference to the piece before, above four bits: MORE, MOVED, ELSEWHERE, `IN_TLS` |
 //! | source, interface | with MOVED | |
 //! | place | with ELSEWHERE | difference to what is foretold |
-//! | TLS record | with SEALED | difference to the one before |
+//! | TLS record | with `IN_TLS` | difference to the one before |
 //! | hole | with GAP | bytes that the capture lacks before the piece |
 //! | length | of the first piece unless LONG | of the first piece in full, else the difference to the piece before |
 //! | time | | difference to the piece before, above a bit: in microseconds, or in nanoseconds where that is not exact |
@@ -107,7 +107,7 @@ const MOVED: u64 = 1 << 1;
 /// It is not where it is foretold to be.
 const ELSEWHERE: u64 = 1 << 2;
 /// It was in a TLS record.
-const SEALED: u64 = 1 << 3;
+const IN_TLS: u64 = 1 << 3;
 const PIECE_BITS: u32 = 4;
 
 /// A page that is being written.
@@ -231,8 +231,8 @@ fn put_piece(
         let moved = source != foretold.source || interface != foretold.interface;
         let elsewhere = offset != place;
         let bits = u64::from(more) * MORE + u64::from(moved) * MOVED + u64::from(elsewhere) * ELSEWHERE;
-        let is_sealed = piece.tls_record > 0;
-        let bits = bits + u64::from(is_sealed) * SEALED;
+        let is_in_tls = piece.tls_record > 0;
+        let bits = bits + u64::from(is_in_tls) * IN_TLS;
         put(bytes, folded(packets.cast_signed()) << PIECE_BITS | bits);
         if moved {
             put(bytes, source.into());
@@ -241,7 +241,7 @@ fn put_piece(
         if elsewhere {
             put_signed(bytes, offset.wrapping_sub(place).cast_signed());
         }
-        if is_sealed {
+        if is_in_tls {
             put_signed(bytes, i64::from(piece.tls_record) - i64::from(foretold.tls_record));
         }
     }
@@ -297,14 +297,14 @@ pub(super) enum Bytes<'b> {
     /// Of the one that is written to.
     Open(&'b [u8]),
     /// Of a full one, inflated.
-    Sealed(Arc<[u8]>),
+    Inflated(Arc<[u8]>),
 }
 
 impl Bytes<'_> {
     fn get(&self) -> &[u8] {
         match self {
             Bytes::Open(bytes) => bytes,
-            Bytes::Sealed(bytes) => bytes,
+            Bytes::Inflated(bytes) => bytes,
         }
     }
 }
@@ -395,7 +395,7 @@ impl<'b> Page<'b> {
         if bits & ELSEWHERE != 0 {
             offset = offset.wrapping_add_signed(self.signed()?);
         }
-        let tls_record = if bits & SEALED == 0 {
+        let tls_record = if bits & IN_TLS == 0 {
             0
         } else {
             i64::from(self.foretold.tls_record).wrapping_add(self.signed()?).cast_unsigned() as u32

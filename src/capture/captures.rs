@@ -198,7 +198,7 @@ impl Captures {
         }
         let reader =
             CaptureReader::new(reader).map_err(|error| OpenError::Capture { name: source.name().to_owned(), error })?;
-        let reader = reader.with_names(self.names.clone());
+        let reader = reader.with_names(self.names.clone(), source.name());
         self.inputs.push(Input { reader, next: Next::Unknown, source });
         Ok(())
     }

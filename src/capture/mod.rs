@@ -11,6 +11,8 @@ mod bytes;
 mod captures;
 mod chains;
 mod container;
+#[cfg(test)]
+mod effort;
 mod error;
 mod fragments;
 mod ip;

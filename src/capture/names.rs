@@ -27,6 +27,7 @@ pub struct Names(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     wants_hosts: AtomicBool,
+    captures: AtomicUsize,
     hosts: AtomicUsize,
     interfaces: AtomicUsize,
     known: RwLock<Known>,
@@ -56,27 +57,10 @@ pub struct Interface {
     pub name: String,
     /// What it is, in somebody's words.
     pub description: String,
-    /// Its number in the capture, where it has neither.
-    number: Option<u32>,
-}
-
-impl Interface {
-    /// Its name, or what stands for one: its description, or its number in the capture, from 0.
-    pub fn name(&self) -> String {
-        match self.number {
-            Some(number) => format!("#{number}"),
-            None if self.name.is_empty() => self.description.clone(),
-            None => self.name.clone(),
-        }
-    }
-
-    /// The same, and its description in brackets where it has both.
-    pub fn label(&self) -> String {
-        if self.name.is_empty() || self.description.is_empty() || self.name == self.description {
-            return self.name();
-        }
-        format!("{} ({})", self.name, self.description)
-    }
+    /// Its number in the capture, from 0, where it has neither.
+    pub number: Option<u32>,
+    /// The capture that has this number, by its name as it was given, where several are read as one.
+    pub capture: Option<Arc<str>>,
 }
 
 impl Names {
@@ -98,13 +82,23 @@ impl Names {
         self.0.hosts.load(Ordering::Acquire)
     }
 
+    /// Whether there are several interfaces so far, so that it tells something which one it was.
+    pub fn has_several_interfaces(&self) -> bool {
+        self.0.interfaces.load(Ordering::Acquire) > 1
+    }
+
     /// What an interface is called, where there are several.
     pub fn interface(&self, id: InterfaceId) -> Option<Arc<Interface>> {
-        if self.0.interfaces.load(Ordering::Acquire) < 2 {
+        if !self.has_several_interfaces() {
             return None;
         }
         let index = (id.0 as usize).checked_sub(1)?;
         self.0.known.read().unwrap_or_else(PoisonError::into_inner).interfaces.get(index).cloned()
+    }
+
+    /// Takes note of a capture more whose names are to be added.
+    pub(super) fn add_capture(&self) {
+        self.0.captures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether names of hosts are kept.
@@ -115,7 +109,8 @@ impl Names {
     /// Takes the name of a host. One that looks like an address is none, as it could be taken for another host's.
     pub(super) fn add_host(&self, address: IpAddr, name: &[u8]) {
         let name = String::from_utf8_lossy(name);
-        if name.is_empty() || name.len() > LONGEST_HOST || name.contains(':') || name.parse::<IpAddr>().is_ok() {
+        let name = name.trim();
+        if name.is_empty() || name.len() > LONGEST_HOST || looks_like_address(name) {
             return;
         }
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -127,15 +122,23 @@ impl Names {
         }
     }
 
-    /// Takes what an interface is called, and its number in the capture.
-    pub(super) fn add_interface(&self, number: u32, name: &[u8], description: &[u8]) -> InterfaceId {
+    /// Takes what an interface is called, and its number in the capture, of which the name is given.
+    pub(super) fn add_interface(
+        &self,
+        capture: &Arc<str>,
+        number: u32,
+        name: &[u8],
+        description: &[u8],
+    ) -> InterfaceId {
         let text = |bytes: &[u8]| {
             let bytes = bytes.get(..LONGEST_INTERFACE).unwrap_or(bytes);
             String::from_utf8_lossy(bytes).into_owned()
         };
         let (name, description) = (text(name), text(description));
         let number = (name.is_empty() && description.is_empty()).then_some(number);
-        let interface = Arc::new(Interface { name, description, number });
+        let has_others = self.0.captures.load(Ordering::Relaxed) > 1;
+        let capture = number.filter(|_| has_others).map(|_| capture.clone());
+        let interface = Arc::new(Interface { name, description, number, capture });
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
         // Those without names are no less several.
         if let Some(same) = known.numbers.get(&interface).filter(|_| number.is_none()) {
@@ -152,4 +155,16 @@ impl Names {
         self.0.interfaces.store(known.interfaces.len(), Ordering::Release);
         id
     }
+}
+
+/// Whether a text without blanks around it could be taken for an address: a word of it has no letters but those of hexadecimal
+/// numbers as `inet_aton` reads them, or there is a colon, as in IPv6 and before ports.
+fn looks_like_address(name: &str) -> bool {
+    let is_hexadecimal = |label: &str| {
+        let digits = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
+        digits.is_some_and(|digits| digits.chars().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    let says_something = |label: &str| label.contains(char::is_alphabetic) && !is_hexadecimal(label);
+    // The second one is a colon of full width.
+    name.contains([':', '\u{ff1a}']) || name.split_whitespace().any(|word| !word.split('.').any(says_something))
 }

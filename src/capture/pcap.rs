@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use super::bytes::ByteOrder;
 use super::chains::Chains;
 use super::reader::Located;
-use super::window::Window;
+use super::window::{Part, Window};
 use super::{CaptureError, InterfaceId, LinkType, Time};
 
 /// No packet is longer, whatever a file says; tools keep at most this many bytes where nobody asks for more.
@@ -44,6 +44,8 @@ pub(super) struct Pcap {
     habits: Habits,
     /// Packets dropped so far, of a format that says it.
     drops: u64,
+    /// Records that follow each other near the last damage, as they were for the habits of then.
+    chains: (Habits, Chains),
 }
 
 /// How the header of a record is laid out.
@@ -119,6 +121,7 @@ impl Pcap {
             recent: ArrayVec::new(),
             habits: Habits { cuts: [snap_length].into_iter().collect(), ..Habits::default() },
             drops: 0,
+            chains: Default::default(),
         }))
     }
 
@@ -194,33 +197,47 @@ impl Pcap {
     /// things tell them from those that are looked for. Where but one number of the damaged record is wrong, the others say where
     /// the next one begins. What is carried was captured before, so it has an earlier time. And it ends with
     /// the packet, so records that follow each other for longer than packets are lie in none.
-    pub(super) fn find_next<R: Read>(&self, window: &mut Window<R>) -> io::Result<bool> {
+    pub(super) fn find_next<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<bool> {
+        let (habits, mut chains) = std::mem::take(&mut self.chains);
+        if habits != self.habits {
+            // Habits are few and stay, so that is seldom.
+            chains = Chains::default();
+        }
         let mut is_first = true;
-        window.find(LOOK_AHEAD, |bytes, end, is_end| {
-            let record_at = |at: usize| bytes.get(at..).and_then(|bytes| self.record(bytes));
-            let longest = LOOK_AHEAD - self.header_length();
-            let length_at = |at: usize| {
-                let record = record_at(at).filter(|record| self.is_plain(record) && record.total <= longest)?;
-                Some(record.total)
-            };
-            let is_next = |at: usize, next: usize| match (record_at(at), record_at(next)) {
+        let found = window.find(LOOK_AHEAD, |part| {
+            let mut is_believed = |at: usize| self.is_believed(part, at, &mut chains);
+            let told = std::mem::take(&mut is_first).then(|| self.next_as_told(part.bytes));
+            if let Some(next) = told.iter().flatten().copied().find(|next| *next < part.end && is_believed(*next)) {
+                return Some(next);
+            }
+            (usize::from(told.is_some())..part.end).find(|at| is_believed(*at))
+        });
+        self.chains = (self.habits.clone(), chains);
+        found
+    }
+
+    /// Whether what may be a record behind damage is one. Most are told by what they are and the record behind them; only
+    /// where the time is not that of the next one, the chain is asked for.
+    fn is_believed(&self, part: &Part<'_>, at: usize, chains: &mut Chains) -> bool {
+        let longest = LOOK_AHEAD - self.header_length();
+        let record_at = |at: usize| self.record(part.bytes.get(at..)?);
+        let plain_at = |at| record_at(at).filter(|record| self.is_plain(record) && record.total <= longest);
+        let Some(record) = plain_at(at) else { return false };
+        let next = at.saturating_add(record.total);
+        let is_followed = plain_at(next).is_some_and(|next| is_near(record.seconds, next.seconds));
+        let is_last = part.is_end && next == part.bytes.len();
+        if !is_followed && !is_last {
+            return false;
+        }
+        let goes_on = |chains: &mut Chains| {
+            let is_next = |at, next| match (record_at(at), record_at(next)) {
                 (Some(record), Some(next)) => is_near(record.seconds, next.seconds),
                 _ => false,
             };
-            let chains = Chains::find(bytes.len(), length_at, is_next);
-            let is_believed = |at: &usize| {
-                let is_alone = chains.records(*at) < 2 && !(is_end && chains.ends_with_bytes(*at));
-                record_at(*at).filter(|_| !is_alone && chains.records(*at) > 0).is_some_and(|record| {
-                    let is_long = chains.span(*at) >= USUAL_PACKET_LIMIT as usize;
-                    self.is_later(record.seconds) || (is_long && record.seconds >= YEAR_2000)
-                })
-            };
-            let told = std::mem::take(&mut is_first).then(|| self.next_as_told(bytes));
-            if let Some(next) = told.iter().flatten().copied().find(|next| *next < end && is_believed(next)) {
-                return Some(next);
-            }
-            (usize::from(told.is_some())..end).find(is_believed)
-        })
+            let length_at = |at| plain_at(at).map(|record| record.total);
+            chains.at(part, at, LOOK_AHEAD, length_at, is_next).length >= USUAL_PACKET_LIMIT as usize
+        };
+        self.is_later(record.seconds) || (record.seconds >= YEAR_2000 && goes_on(chains))
     }
 
     /// Where the record behind a damaged one may begin, as its two lengths have it, if all else but one of its numbers is as

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::net::IpAddr;
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
@@ -51,6 +52,10 @@ const TLS_KEY_LOG: u32 = 0x544c_534b;
 const SECRETS_LIMIT: usize = 16 << 20;
 /// No packet that carries blocks is longer.
 const LONGEST_PACKET: usize = USUAL_PACKET_LIMIT as usize;
+/// Blocks that are looked at behind one, at most: more than stand before the first packet of a section.
+const BLOCKS_AHEAD: usize = 256;
+/// Options that the description of an interface has at most, behind damage.
+const MOST_OPTIONS: usize = 256;
 /// More than any capture has, so that interfaces cannot fill the memory.
 const INTERFACE_LIMIT: usize = 65_536;
 
@@ -73,8 +78,10 @@ pub(super) struct PcapNg {
     /// Whether descriptions of interfaces, or the beginning of a section, may be among what was skipped: then nobody knows
     /// which number the next description has.
     is_uncertain: bool,
-    /// Where names are kept.
-    names: Option<Names>,
+    /// Where names are kept, and what the capture is called.
+    names: Option<(Names, Arc<str>)>,
+    /// Blocks that follow each other near the last damage.
+    chains: Chains,
 }
 
 #[derive(Debug)]
@@ -130,12 +137,13 @@ impl PcapNg {
             is_simple: false,
             is_uncertain: false,
             names: None,
+            chains: Chains::default(),
         }
     }
 
     /// Has what the file calls hosts and interfaces kept.
-    pub(super) fn use_names(&mut self, names: Names) {
-        self.names = Some(names);
+    pub(super) fn use_names(&mut self, names: Names, capture: &str) {
+        self.names = Some((names, capture.into()));
     }
 
     /// How long the block at the start of the bytes is; None when that is not there, or the block holds no packet.
@@ -187,7 +195,7 @@ impl PcapNg {
                     self.count_drops(body);
                     window.consume(block.length as usize);
                 }
-                NAME_RESOLUTION if self.names.as_ref().is_some_and(Names::wants_hosts) => {
+                NAME_RESOLUTION if self.names.as_ref().is_some_and(|(names, _)| names.wants_hosts()) => {
                     let body = self.whole_body(window, &block, packet)?;
                     self.learn_hosts(body);
                     window.consume(block.length as usize);
@@ -219,7 +227,7 @@ impl PcapNg {
                 let is_of_another = other
                     .and_then(|bytes| whole_block(self.order, bytes))
                     .is_some_and(|(block, _)| block.length == *trailer);
-                !is_of_another && (behind.is_empty() || self.is_block(behind, &|| self.goes_on(behind)))
+                !is_of_another && (behind.is_empty() || self.is_block(behind, || self.goes_on(behind)))
             }
             _ => false,
         };
@@ -229,22 +237,29 @@ impl PcapNg {
             return Ok(true);
         }
         window.consume(1);
-        window.find(LOOK_AHEAD, |bytes, end, is_end| {
-            let length_at = |at: usize| {
-                let (block, _) = whole_block(self.order, bytes.get(at..)?)?;
-                KNOWN.contains(&block.kind).then_some(block.length as usize)
+        let mut chains = std::mem::take(&mut self.chains);
+        let found = window.find(LOOK_AHEAD, |part| {
+            let known_at = |at: usize| known_block(part.bytes.get(at..)?);
+            let length_at = |at| known_at(at).map(|(_, block)| block.length as usize);
+            let is_next = |at, next| match (known_at(at), known_at(next)) {
+                (Some((order, _)), Some((next, block))) => order == next || block.kind == SECTION_HEADER,
+                _ => false,
             };
-            let chains = Chains::find(bytes.len(), length_at, |_, _| true);
-            let goes_on = |at| chains.span(at) >= LONGEST_PACKET || (is_end && chains.ends_with_bytes(at));
-            (0..end).find(|&at| bytes.get(at..).is_some_and(|bytes| self.is_block(bytes, &|| goes_on(at))))
-        })
+            let mut goes_on = |at| {
+                let chain = chains.at(part, at, LOOK_AHEAD, length_at, is_next);
+                chain.length >= LONGEST_PACKET || chain.ends_with_input
+            };
+            (0..part.end).find(|&at| part.bytes.get(at..).is_some_and(|bytes| self.is_block(bytes, || goes_on(at))))
+        });
+        self.chains = chains;
+        found
     }
 
     /// Whether the bytes begin with a block of a known type that has the same possible length on both ends; of a packet,
     /// its interface and length must be possible as well. A packet may carry a capture, as a download of one does: that was
     /// captured before and ends with the packet. So a block's time, or that of the first packet behind a block that has none,
     /// must not be before those that are known, or blocks follow each other for longer than packets are.
-    fn is_block(&self, bytes: &[u8], goes_on: &dyn Fn() -> bool) -> bool {
+    fn is_block(&self, bytes: &[u8], goes_on: impl FnOnce() -> bool) -> bool {
         let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
         let order = if is_section { section_order(bytes) } else { Some(self.order) };
         let Some(order) = order else { return false };
@@ -265,12 +280,13 @@ impl PcapNg {
         }
     }
 
-    /// Whether blocks follow each other from the start of the bytes on for longer than a packet can be, or to the end.
+    /// Whether blocks follow each other from the start of the bytes on for longer than a packet can be, or to the end, or are
+    /// as many as are looked at.
     fn goes_on(&self, bytes: &[u8]) -> bool {
         let mut at = 0;
-        while at < LONGEST_PACKET {
+        for _ in 0..BLOCKS_AHEAD {
             let rest = bytes.get(at..).unwrap_or_default();
-            if rest.is_empty() {
+            if rest.is_empty() || at >= LONGEST_PACKET {
                 return true;
             }
             let Some((block, _)) = whole_block(self.order, rest).filter(|(block, _)| KNOWN.contains(&block.kind))
@@ -296,9 +312,6 @@ impl PcapNg {
     /// Whether the first packet behind the block that the bytes begin with is near the times that are known. A section must
     /// have such a packet, or nothing behind it; of other blocks it is enough that nothing speaks against it.
     fn leads_on(&self, order: ByteOrder, bytes: &[u8]) -> bool {
-        // What stands before the first packet of a section is seldom more.
-        const BLOCKS_AHEAD: usize = 256;
-
         let is_section = bytes.starts_with(&SECTION_HEADER.to_be_bytes());
         if self.times.is_none() {
             return true;
@@ -452,7 +465,7 @@ impl PcapNg {
         }
         let number = self.interfaces_before.saturating_add(self.interfaces.len() as u32);
         let named = match &self.names {
-            Some(names) => names.add_interface(number, name, description),
+            Some((names, capture)) => names.add_interface(capture, number, name, description),
             None => InterfaceId::NONE,
         };
         self.interfaces.push(Interface { link: LinkType(link), snap_length, clock, drops: 0, named });
@@ -464,7 +477,7 @@ impl PcapNg {
         const IPV4: u16 = 1;
         const IPV6: u16 = 2;
 
-        let Some(names) = &self.names else { return };
+        let Some((names, _)) = &self.names else { return };
         // Records are laid out as options are.
         for (kind, value) in (Options { options: body, order: self.order }) {
             let (address, rest): (IpAddr, _) = match kind {
@@ -556,6 +569,20 @@ fn whole_block(order: ByteOrder, bytes: &[u8]) -> Option<(Block, &[u8])> {
     (order.u32(*trailer) == length).then_some((block, body.get(BLOCK_HEADER..)?))
 }
 
+/// The block of a known type that the bytes begin with, in either byte order, when it is there as a whole.
+fn known_block(bytes: &[u8]) -> Option<(ByteOrder, Block)> {
+    // No type is another one's in the other byte order.
+    let [kind] = ByteOrder::Little.words(bytes)?;
+    let order = match kind {
+        SECTION_HEADER => section_order(bytes)?,
+        kind if KNOWN.contains(&kind) => ByteOrder::Little,
+        kind if KNOWN.contains(&kind.swap_bytes()) => ByteOrder::Big,
+        _ => return None,
+    };
+    let (block, _) = whole_block(order, bytes)?;
+    Some((order, block))
+}
+
 /// Whether the body of an interface's description has all that one has: two zeros behind the link type, and options up to the
 /// end. Where nothing is damaged nobody asks.
 fn is_description(order: ByteOrder, body: &[u8]) -> bool {
@@ -565,7 +592,7 @@ fn is_description(order: ByteOrder, body: &[u8]) -> bool {
     let (Some([_, _, 0, 0]), Some(options)) = (body.first_chunk(), body.get(8..)) else { return false };
     let mut options = Options { options, order };
     let is_known = |code: u16| code >= 0x8000 || KNOWN_OPTION.iter().any(|known| known.contains(&code));
-    options.all(|(code, _)| is_known(code)) && options.options.is_empty()
+    options.by_ref().take(MOST_OPTIONS).all(|(code, _)| is_known(code)) && options.options.is_empty()
 }
 
 /// Whether there is nothing, or a block of a known type.

@@ -79,11 +79,12 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { window, format, packets: 0, done: 0, ahead: None, secrets, stopped: false, damage })
     }
 
-    /// Has what the file calls hosts and interfaces kept.
+    /// Has what the file calls hosts and interfaces kept. `capture` is what the file itself is called.
     #[must_use]
-    pub fn with_names(mut self, names: Names) -> Self {
+    pub fn with_names(mut self, names: Names, capture: &str) -> Self {
+        names.add_capture();
         if let Format::PcapNg(pcapng) = &mut self.format {
-            pcapng.use_names(names);
+            pcapng.use_names(names, capture);
         }
         self
     }

@@ -126,8 +126,25 @@ impl Read for Reread {
             if count > 0 || buffer.is_empty() || !may_grow {
                 return Ok(count);
             }
+            self.check()?;
             thread::sleep(LOOK);
         }
+    }
+}
+
+impl Reread {
+    /// Whether more may come at the end of a file that grows.
+    fn check(&self) -> io::Result<()> {
+        let metadata = self.file.metadata()?;
+        let text = match () {
+            () if metadata.len() < self.offset => "it has become shorter; what was written to it since is not read",
+            #[cfg(unix)]
+            () if std::os::unix::fs::MetadataExt::nlink(&metadata) == 0 => {
+                "it was removed, or another file has its name"
+            }
+            () => return Ok(()),
+        };
+        Err(io::Error::other(text))
     }
 }
 

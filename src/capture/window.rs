@@ -14,6 +14,17 @@ pub(super) struct Window<R> {
     offset: u64,
 }
 
+/// A part of an input in which something is looked for.
+pub(super) struct Part<'b> {
+    pub(super) bytes: &'b [u8],
+    /// The place of the first in the input.
+    pub(super) offset: u64,
+    /// How many of them are to be looked at: behind each there is enough, or all that there is.
+    pub(super) end: usize,
+    /// Whether the input ends with the bytes.
+    pub(super) is_end: bool,
+}
+
 impl<R: Read> Window<R> {
     pub(super) fn new(reader: R) -> Self {
         Self { reader, buffer: vec![0; USUAL_SIZE], start: 0, end: 0, offset: 0 }
@@ -48,19 +59,17 @@ impl<R: Read> Window<R> {
         self.offset += count as u64;
     }
 
-    /// Goes on until something is found: `find` is given the bytes, how many of them are to be looked at with at least `enough`
-    /// behind each, and whether the input ends with the bytes. False when it has ended.
-    pub(super) fn find(
-        &mut self,
-        enough: usize,
-        mut find: impl FnMut(&[u8], usize, bool) -> Option<usize>,
-    ) -> io::Result<bool> {
+    /// Goes on until something is found, part by part. False when the input has ended.
+    pub(super) fn find(&mut self, enough: usize, mut find: impl FnMut(&Part<'_>) -> Option<usize>) -> io::Result<bool> {
         const STEP: usize = 128 * 1024;
         loop {
+            let offset = self.offset;
             let bytes = self.fill(STEP + enough)?;
             let is_end = bytes.len() < STEP + enough;
+            // There may be far more, where a record claimed to be long.
+            let bytes = bytes.get(..STEP + enough).unwrap_or(bytes);
             let end = if is_end { bytes.len() } else { STEP };
-            let found = find(bytes, end, is_end);
+            let found = find(&Part { bytes, offset, end, is_end });
             self.consume(found.unwrap_or(end));
             if found.is_some() || is_end {
                 return Ok(found.is_some());
@@ -70,15 +79,20 @@ impl<R: Read> Window<R> {
 
     #[cold]
     fn read_some(&mut self, wanted: usize) -> io::Result<usize> {
-        if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-        }
         if self.end == self.buffer.len() {
-            // Doubling: a length that the input only claims must not reserve what the input does not have.
-            let size = self.buffer.len().saturating_mul(2).min(wanted.max(USUAL_SIZE));
-            self.buffer.resize(size, 0);
+            let kept = self.end - self.start;
+            // What is moved costs no more than four times what was consumed, even where little is consumed at a time.
+            if self.start > kept / 4 {
+                #[cfg(test)]
+                super::effort::add(kept);
+                self.buffer.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, kept);
+            } else {
+                // Doubling: a length that the input only claims must not reserve what the input does not have.
+                let most = wanted.saturating_add(wanted / 4).max(USUAL_SIZE);
+                let size = self.buffer.len().saturating_mul(2).min(most);
+                self.buffer.resize(size, 0);
+            }
         }
         loop {
             let free = self.buffer.get_mut(self.end..).unwrap_or_default();

@@ -17,7 +17,14 @@ use crate::output::zone::Zone;
 
 /// Shows what Kafka clients and brokers say to each other, byte by byte.
 #[derive(Debug, Parser)]
-#[command(name = "kafkascope", version, about, max_term_width = 120, arg_required_else_help = true)]
+#[command(
+    name = "kafkascope",
+    version,
+    about,
+    max_term_width = 120,
+    arg_required_else_help = true,
+    override_usage = "kafkascope [OPTIONS] FILE...\n       kafkascope [OPTIONS] <COMMAND>"
+)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) common: Common,

@@ -29,6 +29,8 @@ impl FromStr for Numbers {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| match text.parse() {
+            // `+5` is read as a number as well.
+            _ if text.starts_with('+') => Err("it is a number without a sign"),
             Ok(0) => Err("messages are numbered from 1"),
             Ok(number) => Ok(number),
             Err(_) => Err("it is a number (5), or two with a dash between them (5-9)"),
@@ -54,6 +56,9 @@ impl fmt::Display for Numbers {
         }
     }
 }
+
+/// So many numbers that are lacking are said.
+const MOST_NAMED: usize = 8;
 
 /// Has a printer print the messages that were chosen; all of them, when none was.
 pub(super) struct Chosen<'a, P> {
@@ -90,12 +95,16 @@ impl<'p, P: Printer<'p>> Printer<'p> for Chosen<'_, P> {
     }
 
     fn finish(&self) -> anyhow::Result<()> {
-        let lacking = |numbers: &&Numbers| numbers.last.unwrap_or(numbers.first) > self.came;
-        let lacking: Vec<String> = self.numbers.iter().filter(lacking).map(Numbers::to_string).collect();
+        let is_lacking = |numbers: &&Numbers| numbers.first > self.came;
+        let lacking: Vec<&Numbers> = self.numbers.iter().filter(is_lacking).collect();
         if !lacking.is_empty() {
             let came = self.came;
+            let mut named: Vec<String> = lacking.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+            if lacking.len() > MOST_NAMED {
+                named.push(format!("and {} more", lacking.len() - MOST_NAMED));
+            }
             let messages = if came == 1 { "message" } else { "messages" };
-            bail!("there is no message {}: the capture has {came} {messages}, numbered from 1", lacking.join(", "));
+            bail!("there is no message {}: the capture has {came} {messages}, numbered from 1", named.join(", "));
         }
         self.printer.finish()
     }

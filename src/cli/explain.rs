@@ -15,7 +15,7 @@ use crate::output::describe::{Describer, kind_of, title_of};
 use crate::output::json::{JsonWriter, close_bracket};
 use crate::output::ndjson::{self, Known};
 use crate::output::tree_json;
-use crate::output::tree_text::{TreeOptions, write_tree_by_line};
+use crate::output::tree_text::write_tree_by_line;
 use crate::paste;
 use crate::protocol::{ApiKey, Catalog, Plan};
 
@@ -202,7 +202,7 @@ fn write(out: &mut dyn Write, format: ExplainFormat, common: &Common, describer:
     let mut done = Ok(());
     if format == ExplainFormat::Text {
         let mut text = String::new();
-        write_tree_by_line(&mut text, describer, TreeOptions { verbose: common.verbose }, |text| {
+        write_tree_by_line(&mut text, describer, super::tree_options(common), |text| {
             if text.len() > LARGE && done.is_ok() {
                 done = out.write_all(text.as_bytes());
                 text.clear();

@@ -241,7 +241,11 @@ pub(super) fn keys(messages: &MessageArgs) -> anyhow::Result<KeyLog> {
 /// What became of connections in TLS that could not be read.
 fn tls_notes(tls: &TlsCounters, has_keys: bool) -> Vec<String> {
     let connections = |count| counted(count, "connection in TLS", "connections in TLS");
-    let hint = if has_keys { " whose keys are not in the key log" } else { ": give --keylog to read them" };
+    let hint = match (has_keys, tls.without_keys) {
+        (true, _) => " whose keys are not in the key log",
+        (false, 1) => ": give --keylog to read it",
+        (false, _) => ": give --keylog to read them",
+    };
     let unauthentic = "records that do not authenticate (wrong key log?)";
     let notes = [
         (tls.without_keys, format!("{}{hint}", connections(tls.without_keys))),

@@ -9,7 +9,6 @@ use super::args::{Common, Half, LayoutArgs, LayoutFormat};
 use crate::nearest::did_you_mean;
 use crate::output::grid::write_hex;
 use crate::output::page::{BatchPage, Page, PageOptions, write_batch_page, write_page};
-use crate::output::tree_text::TreeOptions;
 use crate::protocol::{Api, Catalog, Side, Versions};
 
 pub(super) fn run(layout: &LayoutArgs, common: &Common) -> anyhow::Result<End> {
@@ -70,7 +69,7 @@ fn half(layout: &LayoutArgs) -> Option<Side> {
 }
 
 fn options(side: Option<Side>, common: &Common) -> PageOptions {
-    let tree = TreeOptions { verbose: common.verbose };
+    let tree = super::tree_options(common);
     PageOptions { side, paint: super::paint(common), width: super::text_width(common), tree }
 }
 

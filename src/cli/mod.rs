@@ -27,6 +27,7 @@ use same_file::Handle;
 
 use crate::dissect::{Decoders, Opening, is_unsafe};
 use crate::output::paint::Paint;
+use crate::output::tree_text::TreeOptions;
 use crate::protocol::Catalog;
 use args::{Arguments, Command, Common};
 
@@ -203,6 +204,11 @@ fn is_coloured(common: &Common) -> bool {
 /// Whether the terminal is said to do nothing but text.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").map_or(cfg!(unix), |term| term.is_empty() || term == "dumb")
+}
+
+/// How trees are printed: on a terminal, lines fit it as far as that can be.
+fn tree_options(common: &Common) -> TreeOptions {
+    TreeOptions { verbose: common.verbose, width: terminal_width(common).map(|width| width.max(40)) }
 }
 
 fn paint(common: &Common) -> Paint {

@@ -17,7 +17,7 @@ pub(super) fn run(show: &ShowArgs, common: &Common) -> anyhow::Result<End> {
     let printer = TreePrinter {
         opening: Opening { decoders: Some(&decoders), ..super::opening(&catalog, common) },
         show_secrets: common.show_secrets,
-        options: TreeOptions { verbose: common.verbose },
+        options: super::tree_options(common),
         zone: show.input.messages.time_zone.clone(),
     };
     input::read(&show.input, common, &catalog, Chosen::new(printer, &show.chosen.message))

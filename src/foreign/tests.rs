@@ -97,6 +97,9 @@ fn misread_sizes() {
     let little = [&16_u32.to_le_bytes()[..], &request[4..]].concat();
     assert_eq!(recognise(&little), Some(Foreign::LittleEndianSize(16)));
     assert_eq!(recognise(&request[4..]), Some(Foreign::NoSize { api_key: 18, api_version: 3 }));
+    // A size of 5 is too small, and no size of 83,886,080 either.
+    let short = recognise(&[&5_u32.to_be_bytes()[..], &request[4..]].concat());
+    assert!(!matches!(short, Some(Foreign::LittleEndianSize(_))), "{short:?}");
 }
 
 #[test]

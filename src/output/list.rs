@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 use itoa::Buffer;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::place::{escaped, host, interfaces};
+use super::place::{escaped, host, interface_label, interfaces};
 use super::summary::{Summarizer, Summary};
 use super::units;
 use super::zone::Zone;
@@ -31,7 +31,7 @@ pub fn heading(out: &mut String, message: &Message<'_, '_>, zone: &Zone) {
             let _ = write!(out, " ({name})");
         }
     }
-    let interfaces: Vec<String> = interfaces(message).iter().map(|interface| escaped(&interface.label())).collect();
+    let interfaces = interfaces(message, interface_label);
     if !interfaces.is_empty() {
         let _ = write!(out, " on {}", interfaces.join(", "));
     }

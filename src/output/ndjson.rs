@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use itoa::Buffer;
 
 use super::json::{self, JsonScratch, JsonWriter, string};
-use super::place::interfaces;
+use super::place::{interface_name, interfaces};
 use crate::capture::Time;
 use crate::conversation::{Message, Piece, Subject};
 use crate::dissect::{Fault, Opening, Reading, Tally, dissect};
@@ -144,11 +144,11 @@ pub fn envelope(out: &mut Vec<u8>, catalog: &Catalog, message: &Message<'_, '_>)
     }
     json::close_bracket(out, b']');
     out.push(b',');
-    let interfaces = interfaces(message);
+    let interfaces = interfaces(message, interface_name);
     if !interfaces.is_empty() {
         out.extend_from_slice(b"\"interfaces\":[");
         for interface in interfaces {
-            string(out, interface.name().as_bytes());
+            string(out, interface.as_bytes());
             out.push(b',');
         }
         json::close_bracket(out, b']');

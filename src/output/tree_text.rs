@@ -2,18 +2,25 @@
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::describe::Describer;
 use crate::dissect::{Span, What};
 
 /// How the tree is printed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TreeOptions {
-    /// Whether notes are printed whole instead of cut at [`NOTE_WIDTH`] characters.
+    /// Whether notes are printed whole. Else they are cut, with `...` behind; but not those of faults.
     pub verbose: bool,
+    /// The columns that lines are to fit, as far as cutting notes can do that; None: notes are cut at [`NOTE_WIDTH`]
+    /// characters.
+    pub width: Option<usize>,
 }
 
-/// Notes that are longer are cut, with `...` behind.
+/// Notes that are longer are cut where the width of lines does not matter.
 pub const NOTE_WIDTH: usize = 75;
+/// So much of a note is there, however long its line is.
+const LEAST_NOTE: usize = 16;
 
 /// Appends the tree to `out`, each line ended by a newline.
 pub fn write_tree(out: &mut String, describer: &Describer<'_, '_>, options: TreeOptions) {
@@ -63,11 +70,15 @@ pub fn write_line(out: &mut String, describer: &Describer<'_, '_>, index: usize,
     write_span(out, node.span);
     if !line.note.is_empty() {
         out.push(' ');
-        let shown = if options.verbose { &line.note } else { shortened(&line.note) };
-        out.push_str(shown);
-        if shown.len() < line.note.len() {
-            out.push_str("...");
+        if options.verbose || matches!(node.what, What::Fault(_)) {
+            out.push_str(&line.note);
+            return;
         }
+        let limit = options.width.map_or(NOTE_WIDTH, |width| {
+            let begun = out.rsplit('\n').next().unwrap_or_default();
+            width.saturating_sub(begun.width()).max(LEAST_NOTE)
+        });
+        push_note(out, &line.note, limit, options.width.is_some());
     }
 }
 
@@ -80,11 +91,15 @@ pub fn write_span(out: &mut String, span: Span) {
     };
 }
 
-/// As much of a note as is printed.
-fn shortened(note: &str) -> &str {
+/// Appends as much of a note as has so many characters; with those that say that it is cut, if they are to fit as well.
+fn push_note(out: &mut String, note: &str, limit: usize, is_strict: bool) {
     // No character takes less than a byte.
-    let end = if note.len() > NOTE_WIDTH { note.char_indices().nth(NOTE_WIDTH) } else { None };
-    end.and_then(|(end, _)| note.get(..end)).unwrap_or(note)
+    if note.len() <= limit || note.chars().count() <= limit {
+        out.push_str(note);
+        return;
+    }
+    out.extend(note.chars().take(if is_strict { limit - 3 } else { limit }));
+    out.push_str("...");
 }
 
 fn is_last_child(describer: &Describer<'_, '_>, index: usize) -> bool {

@@ -89,8 +89,15 @@ pub(super) fn time(out: &mut String, milliseconds: i64) {
     out.push('Z');
 }
 
-/// Nanoseconds as a latency in one unit with one place: `0.7 ms`, `12.3 s`, `4.1 min`.
+/// Nanoseconds as a latency in one unit with one place: `0.7 ms`, `12.3 s`, `4.1 min`; below 0.1 ms as `45 µs`.
 pub(super) fn latency(out: &mut String, nanoseconds: i64) {
+    if nanoseconds.unsigned_abs() < 100_000 {
+        let microseconds = (nanoseconds.unsigned_abs() + 500) / 1000;
+        out.push_str(if nanoseconds < 0 && microseconds > 0 { "-" } else { "" });
+        out.push_str(itoa::Buffer::new().format(microseconds));
+        out.push_str(" µs");
+        return;
+    }
     let tenths = |unit: u64| (nanoseconds.unsigned_abs() + unit / 20) / (unit / 10);
     let milliseconds = tenths(1_000_000);
     let seconds = tenths(1_000_000_000);

@@ -73,7 +73,7 @@ pub(super) struct Flow {
     initiator: Side,
     halves: Halves,
     packets: u64,
-    reset: Option<Moment>,
+    reset: Option<Reset>,
     waiting: bool,
     closed: bool,
     /// Whether it had a packet since this was last asked.
@@ -120,11 +120,13 @@ impl Halves {
     }
 }
 
-/// A point in the life of a connection.
+/// A reset: when it came, who has sent it, and its sequence number.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct Reset {
     packets: u64,
     time: Time,
+    sender: Side,
+    sequence: u32,
 }
 
 impl Flow {
@@ -188,8 +190,16 @@ impl Flow {
                     None => self.closed || self.teller.opened(),
                 };
         }
-        // The SYN of the next connection may be lost: its data is far from what this one ended with.
-        self.closed && has_data(segment) && !half.is_near(segment.sequence)
+        // The SYN of the next connection may be lost: its data is far from what this one ended with. And who goes on where
+        // it was before it sent a reset has not sent it.
+        let goes_on = || self.is_reset_by(side, segment.sequence) && half.is_next(segment.sequence);
+        self.closed && has_data(segment) && (!half.is_near(segment.sequence) || goes_on())
+    }
+
+    /// Whether a side has sent a reset, but says more than it had said until then.
+    fn is_reset_by(&self, side: Side, sequence: u32) -> bool {
+        let is_behind = |reset: Reset| sequence.wrapping_sub(reset.sequence).cast_signed() >= 0;
+        self.reset.is_some_and(|reset| reset.sender == side && is_behind(reset))
     }
 
     /// Takes a segment of this connection.
@@ -210,6 +220,10 @@ impl Flow {
         if self.closed {
             self.count_late(side, segment, out.counters);
             return;
+        }
+        if has_data(segment) && self.is_reset_by(side, segment.sequence) {
+            // It was a forgery, or was refused.
+            self.reset = None;
         }
         let (half, _) = self.halves.of(side);
         if self.waiting && has_data(segment) && !half.may_be_filled(segment.sequence) {
@@ -294,7 +308,6 @@ impl Flow {
         self.teller.close(out.sink, how);
         self.closed = true;
         self.waiting = false;
-        self.reset = None;
     }
 
     fn take_slowly<S: StreamSink>(&mut self, side: Side, segment: &Segment<'_>, out: &mut Output<'_, S>) {
@@ -308,8 +321,9 @@ impl Flow {
         let (half, _) = self.halves.of(side);
         if segment.rst {
             // Its payload, if any, is a text for people (RFC 9293, 3.5.3), not a part of the stream.
-            if half.is_near(sequence) && self.reset.is_none() {
-                self.reset = Some(Moment { packets, time: segment.time });
+            // Older than what its sender has sent since, it was refused or is a forgery (RFC 5961, 3.2).
+            if half.is_near(sequence) && !half.is_old(sequence) && self.reset.is_none() {
+                self.reset = Some(Reset { packets, time: segment.time, sender: side, sequence });
             }
             return;
         }

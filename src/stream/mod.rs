@@ -21,6 +21,8 @@
 //!   Then the capture has lost more than a window, and the stream goes on there behind a gap.
 //! - **A SYN with another number** on known ports is a new connection, and closes the old one if that was open.
 //! - **A reset** closes a connection 2 s of capture time or 32 packets later, as data may still come that was sent before.
+//!   One whose number is older than what its sender has sent is refused (RFC 5961, 3.2), and one whose sender goes on after
+//!   it was a forgery.
 //! - **Closed connections** are remembered, so that late retransmissions do not open them again, together with connections
 //!   that have nothing but a SYN: the last 65,536 of both kinds.
 //! - **Connections** are counted when both sides have sent a SYN, or at the first data: scans get no number. They are

@@ -302,6 +302,29 @@ fn a_reset_from_elsewhere_is_not_believed() {
     assert_eq!(capture.end(), ["1 open 50000", "1 > ab @0 #4", "1 > c @2 #6", "1 EndOfCapture"]);
 }
 
+/// RFC 5961, 3.2: only a reset with the number that is expected next is believed, and nobody goes on after having sent one.
+#[test]
+fn a_forged_reset_ends_nothing() {
+    // Older than what was sent since.
+    let mut capture = Capture::new();
+    capture.handshake().client(".", 101, "abc").client("R", 102, "").pass(9 * Time::SECOND).broker(".", 201, "x");
+    assert_eq!(capture.end(), ["1 open 50000", "1 > abc @0 #4", "1 < x @0 #6", "1 EndOfCapture"]);
+
+    // The right number, but the sender goes on.
+    let mut capture = Capture::new();
+    capture.handshake().client(".", 101, "abc").client("R", 104, "").client(".", 104, "d").pass(9 * Time::SECOND);
+    capture.broker(".", 201, "x").client(".", 105, "e");
+    let expected = ["1 open 50000", "1 > abc @0 #4", "1 > d @3 #6", "1 < x @0 #7", "1 > e @4 #8", "1 EndOfCapture"];
+    assert_eq!(capture.end(), expected);
+
+    // The same when it had been taken for the end: what follows is another connection, as far as can be told.
+    let mut capture = Capture::new();
+    capture.handshake().client(".", 101, "abc").client("R", 104, "").pass(9 * Time::SECOND).broker(".", 201, "x");
+    assert_eq!(capture.told(), ["1 open 50000", "1 > abc @0 #4", "1 < x @0 #6", "1 Reset"]);
+    capture.client(".", 104, "de").client(".", 106, "f");
+    assert_eq!(capture.end(), ["2 open 50000?", "2 > de @0 #7", "2 > f @2 #8", "2 EndOfCapture"]);
+}
+
 #[test]
 fn scans_get_no_number_and_no_event() {
     let mut capture = Capture::new();

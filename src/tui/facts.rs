@@ -6,7 +6,7 @@ use super::rows::in_one_line;
 use crate::dissect::{Place, Scope, Value, What, value_of};
 use crate::output::anatomy;
 use crate::output::describe::Line;
-use crate::output::place::escaped;
+use crate::output::place::interface_label;
 use crate::protocol::{Catalog, Code, Enumeration, EnumerationId, Field, Plan, SchemaField, Side, Type};
 
 /// Something that is known.
@@ -107,7 +107,7 @@ fn whereabouts(view: &View<'_>, index: u32) -> String {
     let stream = opened.stream_offset + u64::from(span.start);
     let file = opened.file_offset(span.start).unwrap_or_default();
     let interface = opened.names.interface(first.place.interface);
-    let on = interface.map(|interface| format!(" on {}", escaped(&interface.label()))).unwrap_or_default();
+    let on = interface.map(|interface| format!(" on {}", interface_label(&interface))).unwrap_or_default();
     format!("{packets}{on}, byte {stream} of the stream, {file} of the file")
 }
 

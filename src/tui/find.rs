@@ -81,13 +81,8 @@ impl App<'_, '_> {
 
     /// The next message that is listed and wanted.
     pub(super) fn next(&self, from: u64, step: Step, wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
-        let mut at = from;
-        loop {
-            at = self.book.next(at, step, &wanted)?;
-            if self.list.number(self.list.row_of(at)) == Some(at) {
-                return Some(at);
-            }
-        }
+        let is_listed = |number| self.list.number(self.list.row_of(number)) == Some(number);
+        self.book.next(from, step, |entry| wanted(entry) && is_listed(entry.index))
     }
 
     pub(super) fn mark(&mut self, letter: char, go: bool) {

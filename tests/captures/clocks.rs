@@ -131,7 +131,7 @@ fn messages_are_the_same_whatever_the_clock_does() {
         };
         assert_eq!(notes.contains("earlier than"), negative > 0, "{what}: {notes}");
         assert!(notes.contains(&told_early), "{what}: {notes}");
-        // A latency below 50 us is 0.0 ms.
+        // A latency below half a microsecond has no sign.
         if what == "backwards" {
             let shown = list.lines().filter(|line| line.contains(" ← ")).filter(is_negative).count();
             assert!(shown > 20, "{list}");

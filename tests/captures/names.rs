@@ -105,6 +105,28 @@ fn names_stand_beside_addresses_or_instead_of_them() {
 }
 
 #[test]
+fn interfaces_without_names_are_told_by_their_files() {
+    let folder = TempDir::new().unwrap();
+    let packets = packets();
+    let halves = packets.split_at(packets.len() / 2);
+    let paths = [("a.pcapng", halves.0), ("b.pcapng", halves.1)].map(|(name, packets)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, pcapng(packets, Block::Enhanced, 1, &[])).unwrap();
+        path.display().to_string()
+    });
+    let told = lines(run(&["export", &paths[0], &paths[1]]).as_bytes());
+    let mut seen = std::collections::BTreeSet::new();
+    for message in &told {
+        for name in message.at("interfaces").elements() {
+            seen.insert(name.text().unwrap().to_owned());
+        }
+    }
+    // Packets of each file are of interface 0 and 1 by turns.
+    let expected: Vec<_> = paths.iter().flat_map(|path| [0, 1].map(|number| format!("{path}#{number}"))).collect();
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn names_are_escaped() {
     let folder = TempDir::new().unwrap();
     let name = "\x1b]0;x\x07\u{202e}\n\u{9b}31m".as_bytes();

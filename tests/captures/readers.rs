@@ -138,7 +138,7 @@ fn names_are_those_that_another_reader_finds() {
     while let Some(packet) = captures.next().unwrap() {
         ids.insert(packet.place.interface);
     }
-    let ours: Vec<String> = ids.iter().map(|id| captures.names().interface(*id).unwrap().name()).collect();
+    let ours: Vec<String> = ids.iter().map(|id| captures.names().interface(*id).unwrap().name.clone()).collect();
     let mut reader = pcap_parser::create_reader(1 << 20, &file[..]).unwrap();
     let (mut interfaces, mut hosts) = (Vec::new(), 0);
     loop {

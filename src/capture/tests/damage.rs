@@ -270,24 +270,73 @@ fn where_a_description_may_be_lost_packets_are_left_out() {
     assert_eq!(errors.len(), 1, "{errors:?}");
 }
 
+/// How many heads of records are looked at, and bytes moved, for each byte of a file.
+fn effort_per_byte(bytes: &[u8]) -> (usize, u64) {
+    effort::take();
+    let (packets, _) = read_on(bytes);
+    (packets.len(), effort::take() / bytes.len() as u64)
+}
+
 #[test]
 fn damage_everywhere_costs_no_more_than_its_length() {
-    // Every twelve bytes claim to be a block of 256 kB: a reader that looked at all of it again for each would not end.
-    let mut file = PcapNgFile::new();
-    file.section(false).interface(1, 0, &[]);
-    let length = 262_144_u32.to_le_bytes();
-    for _ in 0..200_000 {
-        file.bytes.extend([&6_u32.to_le_bytes()[..], &length, &[0; 4]].concat());
+    const MOST_PER_BYTE: u64 = 40;
+
+    let mut files = Vec::new();
+    // Every twelve bytes claim to be a block of 256 kB: a reader that looked at all of it again for each would not end. And
+    // the same where a packet follows each of them, also for blocks longer than the file.
+    for (length, is_alone) in [(1 << 18, true), (1 << 18, false), (1 << 20, false), (1 << 26, false)] {
+        let mut file = PcapNgFile::new();
+        file.section(false).interface(1, 0, &[]);
+        for number in 0..30_000 {
+            let bad = [6, length, 0].map(u32::to_le_bytes).concat();
+            file.bytes.extend(bad);
+            if !is_alone {
+                file.enhanced(0, number, &frame(b"data"), &[]);
+            }
+        }
+        files.push((format!("blocks of {length}"), file.bytes, if is_alone { 0 } else { 30_000 }));
     }
-    let (packets, errors) = read_on(&file.bytes[..]);
-    assert!(packets.is_empty());
-    assert_eq!(errors.len(), 1);
     let mut file = PcapFile::new(false, 0xa1b2_c3d4, 65535, 1);
-    for _ in 0..200_000 {
+    for _ in 0..100_000 {
         file.record(0x7000_0000, 2_000_000, &[], 1);
     }
     file.bytes.extend([0xff; 100]);
-    let _ = read_on(&file.bytes[..]);
+    files.push(("odd records".into(), file.bytes, 100_000));
+    // Two records, junk, and so on: times that go on, and times that go back by seconds, so that only a long chain speaks for
+    // records.
+    for (name, found) in [("later", 20_000), ("earlier", 2)] {
+        let (mut file, mut ng) = (PcapFile::new(false, 0xa1b2_c3d4, 65535, 1), PcapNgFile::new());
+        ng.section(false).interface(1, 0, &[]);
+        for number in 0..10_000 {
+            let seconds: u32 = if name == "later" { 1_700_000_000 + number } else { 1_700_000_000 - 5 * number };
+            for _ in 0..2 {
+                file.record(seconds, 0, b"data", 4);
+            }
+            file.bytes.push(0xff);
+            for _ in 0..2 {
+                ng.enhanced(0, u64::from(seconds) * 1_000_000, &frame(b"data"), &[]);
+            }
+            ng.bytes.extend([0xff; 4]);
+        }
+        files.push((format!("two records, {name}"), file.bytes, found));
+        files.push((format!("two blocks, {name}"), ng.bytes, found));
+    }
+    // Blocks whose two lengths differ, in front of many that have another time and then of bytes that are none.
+    let mut file = PcapNgFile::new();
+    file.section(false).interface(1, 0, &[]).enhanced(0, 1_700_000_000_000_000, b"data", &[]);
+    for _ in 0..8 {
+        for _ in 0..5000 {
+            file.bytes.extend([4_u32, 12, 16].map(u32::to_le_bytes).concat());
+            file.enhanced(0, 1_600_000_000_000_000, b"data", &[]);
+        }
+        file.bytes.extend([0xff; 4]);
+    }
+    files.push(("lengths that differ".into(), file.bytes, 1));
+    let told: Vec<_> = files.iter().map(|(name, bytes, _)| (name, effort_per_byte(bytes))).collect();
+    for ((name, (packets, effort)), (_, _, found)) in told.into_iter().zip(&files) {
+        assert_eq!(packets, *found, "{name}");
+        assert!(effort <= MOST_PER_BYTE, "{name}: {effort} for each byte");
+    }
 }
 
 /// Captures are carried by packets: of long ago, of an hour ago, and of the same second.

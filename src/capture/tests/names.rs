@@ -25,8 +25,8 @@ fn address(text: &str) -> IpAddr {
 /// What is known behind the end of captures that are read as one, and the interfaces of their packets.
 fn read_named(files: &[&PcapNgFile], wants_hosts: bool) -> (Names, Vec<InterfaceId>) {
     let mut captures = Captures::new();
-    for file in files {
-        captures.add_stream("-", Cursor::new(file.bytes.clone()), Again::No).unwrap();
+    for (name, file) in ["a.pcapng", "b.pcapng"].into_iter().zip(files) {
+        captures.add_stream(name, Cursor::new(file.bytes.clone()), Again::No).unwrap();
     }
     if wants_hosts {
         captures.names().want_hosts();
@@ -76,15 +76,51 @@ fn hosts_have_their_first_name_in_either_byte_order() {
 fn names_that_could_be_taken_for_addresses_are_none() {
     let mut file = PcapNgFile::new();
     file.section(false);
-    let long = [b'a'; 256];
-    let texts: [&[u8]; 6] = [b"10.0.0.9", b"::1", b"10.0.0.9:9092", &long, b"fine", b"\x1b[31m\xff"];
-    let records: Vec<_> =
-        (0..).zip(texts).map(|(last, name)| record(&file, IpAddr::from([10, 0, 0, last]), &[name])).collect();
+    let long = "a".repeat(256);
+    let none = [
+        "10.0.0.9",
+        "::1",
+        "10.0.0.9:9092",
+        &long,
+        // As `inet_aton` reads them.
+        "010.0.0.5",
+        "167772165",
+        "0x0a000005",
+        "0xa.0X0.0.5",
+        "10.0.0.5 ",
+        " 10.0.0.5",
+        "10.0.0.5.",
+        "10.0.0.5 kafka",
+        "\u{ff11}\u{ff10}.0.0.5",
+        "10.0.0.5\u{200b}",
+        // IPv6: with a zone, in brackets, with a colon of full width.
+        "fe80::1%eth0",
+        "[2001:db8::7]",
+        "fe80\u{ff1a}\u{ff1a}1",
+        "...",
+        " ",
+    ];
+    // What prints them escapes.
+    let names = ["fine", "\x1b[31m\u{fffd}", "kafka.1", "10.0.0.5.example", "0xcafe.example", "b\u{fc}ro", "a"];
+    let count = (none.len() + names.len()) as u8;
+    let records: Vec<_> = (0..)
+        .zip(none.iter().chain(&names))
+        .map(|(last, name)| record(&file, IpAddr::from([10, 0, 0, last]), &[name.as_bytes()]))
+        .collect();
+    file.block(4, &records.concat());
+    let (known, _) = read_named(&[&file], true);
+    let hosts: Vec<_> = (0..count).map(|last| known.host(IpAddr::from([10, 0, 0, last]))).collect();
+    let expected: Vec<_> = none.iter().map(|_| None).chain(names.map(|name| Some(name.into()))).collect();
+    assert_eq!(hosts, expected);
+    // Blanks around a name are not of it, and bytes that are no UTF-8 are told.
+    let mut file = PcapNgFile::new();
+    file.section(false);
+    let records =
+        [record(&file, address("10.0.0.1"), &[b" kafka-1\t"]), record(&file, address("10.0.0.2"), &[b"k\xff"])];
     file.block(4, &records.concat());
     let (names, _) = read_named(&[&file], true);
-    let hosts: Vec<_> = (0..6).map(|last| names.host(IpAddr::from([10, 0, 0, last]))).collect();
-    // What prints them escapes.
-    assert_eq!(hosts, [None, None, None, None, Some("fine".into()), Some("\u{1b}[31m\u{fffd}".into())]);
+    assert_eq!(names.host(address("10.0.0.1")).as_deref(), Some("kafka-1"));
+    assert_eq!(names.host(address("10.0.0.2")).as_deref(), Some("k\u{fffd}"));
 }
 
 #[test]
@@ -109,7 +145,7 @@ fn names_without_end_are_bounded() {
     file.enhanced(59_999, 1, b"data", &[]).enhanced(9, 2, b"data", &[]);
     let (names, interfaces) = read_named(&[&file], true);
     assert_eq!(interfaces, [InterfaceId::NONE, InterfaceId(10)]);
-    assert_eq!(names.interface(InterfaceId(10)).unwrap().name(), format!("{:0>200}", 9));
+    assert_eq!(names.interface(InterfaceId(10)).unwrap().name, format!("{:0>200}", 9));
 }
 
 #[test]
@@ -135,10 +171,26 @@ fn interfaces_are_called_something_where_there_are_several() {
     }
     let (names, interfaces) = read_named(&[&one, &other], false);
     let told: Vec<_> = interfaces.iter().filter_map(|id| names.interface(*id)).collect();
-    let short: Vec<_> = told.iter().map(|interface| interface.name()).collect();
-    assert_eq!(short, ["eth0", "eth0", "uplink", windows, "#2", "#3"]);
-    let labels: Vec<_> = told.iter().map(|interface| interface.label()).collect();
-    assert_eq!(labels, ["eth0", "eth0", "uplink", r"\Device\NPF_{0E5} (Ethernet 2)", "#2", "#3"]);
+    let told: Vec<_> =
+        told.iter().map(|told| (&told.name[..], &told.description[..], told.number, told.capture.as_deref())).collect();
+    let eth0 = ("eth0", "", None, None);
+    let nameless = |number, capture| ("", "", Some(number), Some(capture));
+    assert_eq!(
+        told,
+        [
+            eth0,
+            eth0,
+            ("", "uplink", None, None),
+            (windows, "Ethernet 2", None, None),
+            nameless(2, "b.pcapng"),
+            nameless(3, "b.pcapng")
+        ]
+    );
     assert_eq!(names.interface(InterfaceId::NONE), None);
     assert_eq!(names.interface(InterfaceId(99)), None);
+
+    // Of one capture, the number says all.
+    let (names, interfaces) = read_named(&[&other], false);
+    let last = names.interface(interfaces[3]).unwrap();
+    assert_eq!((last.number, last.capture.as_deref()), (Some(3), None));
 }

@@ -21,7 +21,8 @@ use crate::stream::ConnectionId;
 ///   (Responses whose request was not seen may come later than before, as readers wait for their requests.)
 /// - What the capture lacks of a message is lacking here: packets that say how long they were and end behind their headers.
 ///   What it has behind such a hole is here as well, if it is given.
-/// - Before a message whose beginning was guessed, a byte is lacking: whoever reads the stream must guess as well.
+/// - Before a message whose beginning was guessed, a byte is lacking: whoever reads the stream must guess as well. (Of a
+///   response without its request it is the API that was guessed, so there is none.)
 #[derive(Debug)]
 pub struct PacketMaker {
     connections: HashMap<ConnectionId, Streams>,

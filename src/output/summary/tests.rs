@@ -368,7 +368,11 @@ fn units_are_readable() {
     assert_eq!(latency(749_000), "0.7 ms");
     assert_eq!(latency(999_960_000), "1.0 s");
     assert_eq!(latency(-1_500_000), "-1.5 ms");
-    assert_eq!(latency(-49_999), "0.0 ms");
+    assert_eq!(latency(100_000), "0.1 ms");
+    assert_eq!(latency(45_499), "45 µs");
+    assert_eq!(latency(-45_500), "-46 µs");
+    assert_eq!(latency(-499), "0 µs");
+    assert_eq!(latency(0), "0 µs");
     assert_eq!(latency(-10_800_000_000_000), "-180.0 min");
     assert_eq!(latency(i64::MIN), "-153722867.3 min");
     assert_eq!(latency(3_600_000_000_000), "60.0 min");

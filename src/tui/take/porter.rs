@@ -344,15 +344,7 @@ impl Numbers {
         match selection {
             Selection::Some(numbers) => Self::Some(numbers.clone()),
             Selection::All => Self::All(book.len()),
-            Selection::Connection(connection) => {
-                let mut numbers = Vec::new();
-                let mut at = 0;
-                while let Some(found) = book.next(at, Step::Forward, |entry| entry.connection == *connection) {
-                    numbers.push(found);
-                    at = found;
-                }
-                Self::Some(numbers)
-            }
+            Selection::Connection(connection) => Self::Some(book.all(|entry| entry.connection == *connection)),
         }
     }
 
