@@ -73,6 +73,12 @@ impl Piece {
         Self { start: offset, end: offset + length as u64, packet, time, place, tls_record: record }
     }
 
+    /// Where its bytes came from.
+    pub(super) fn origin(self) -> Origin {
+        let Self { start, packet, time, place, tls_record, .. } = self;
+        Origin { packet, time, offset: start, place, record: tls_record }
+    }
+
     /// The part of it that lies between two places in the stream.
     fn within(self, start: u64, end: u64) -> Self {
         let (start, end) = (self.start.max(start), self.end.min(end));

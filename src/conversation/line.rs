@@ -25,6 +25,8 @@ pub(super) struct Line {
     from_the_start: bool,
     /// When the first bytes of a request were captured.
     first_asked: Option<Time>,
+    /// Whether it is counted as one that was let go of for want of room.
+    pub(super) crowded: bool,
 }
 
 /// A frame that was cut out of a stream.
@@ -84,6 +86,7 @@ impl Line {
             talk: Talk::default(),
             from_the_start,
             first_asked: None,
+            crowded: false,
         };
         if !from_the_start {
             line.requests.state = State::Lost;
@@ -103,21 +106,14 @@ impl Line {
         }
     }
 
-    /// Takes what was kept while the connection was undecided.
-    pub(super) fn resume<'p, S: MessageSink<'p>>(
-        &mut self,
-        shared: &mut Shared<'p, S>,
-        direction: Direction,
-        bytes: &[u8],
-        start: u64,
-        pieces: Vec<Piece>,
-    ) {
-        let side = self.side(direction);
-        if side == Side::Request {
-            self.first_asked = pieces.iter().map(|piece| piece.time).min();
-        }
-        self.framer(side).pieces = pieces;
-        self.take(shared, side, bytes, start);
+    /// Notes when the first bytes of a request were captured.
+    pub(super) fn asked_at(&mut self, first: Option<Time>) {
+        self.first_asked = first;
+    }
+
+    /// Notes that a request was found where the client's next bytes begin.
+    pub(super) fn begin_request(&mut self) {
+        (self.requests.state, self.requests.guessed) = (State::Framed, true);
     }
 
     pub(super) fn data<'p, S: MessageSink<'p>>(
@@ -198,7 +194,7 @@ impl Line {
                         self.cut_frame(shared, side);
                     }
                 }
-                State::Framed if framer.doubted => match self.is_proven(shared, side, rest, start + at as u64) {
+                State::Framed if framer.doubted => match self.is_proven(shared, side, rest) {
                     Proof::More(needed) => {
                         self.framer(side).needed = needed;
                         return at;
@@ -211,6 +207,8 @@ impl Line {
                     Proof::Lacking => {
                         let framer = self.framer(side);
                         (framer.doubted, framer.state) = (false, State::Lost);
+                        // Here a segment begins because of the hole: that makes nothing a response that is not awaited.
+                        at += 1;
                     }
                 },
                 State::Framed => {
@@ -257,53 +255,52 @@ impl Line {
     }
 
     /// Where the next response begins that is certain: one that is awaited and fits, or, at the start of a segment, one
-    /// that fits a single API.
+    /// that fits any API.
     fn find_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Result<usize, usize> {
         for at in 0..bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
-            let certain = matches!(self.is_response(shared, rest, start + at as u64), Proof::Given);
-            if certain {
+            let is_piece_start = self.responses.is_piece_start(start + at as u64);
+            if matches!(self.is_response(shared, rest, is_piece_start), Proof::Given) {
                 return Ok(at);
             }
         }
         Err(bytes.len().saturating_sub(MAX_LOST))
     }
 
-    /// Whether a response begins here: one that is awaited and fits, or, at the start of a segment, one that fits a single
-    /// API.
-    fn is_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], start: u64) -> Proof {
+    /// Whether a response begins here: one that is awaited and fits, or, where nobody need have asked, one that fits
+    /// any API: many a short one fits several.
+    fn is_response<S>(&self, shared: &Shared<'_, S>, bytes: &[u8], may_be_unasked: bool) -> Proof {
         let Some(size) = frame_size(bytes) else { return Proof::More(4) };
         if !(4..=shared.options.max_frame).contains(&size) {
             return Proof::Lacking;
         }
         let length = size as usize + 4;
+        let Some(correlation) = correlation_of(bytes) else { return Proof::More(8) };
+        let asked = self.talk.asked(correlation);
+        // Bytes that are no size may promise a lot: nothing is waited for that would prove nothing.
+        if asked.is_none() && !(may_be_unasked && length <= MAX_GUESS) {
+            return Proof::Lacking;
+        }
         let Some(frame) = bytes.get(..length) else { return Proof::More(length) };
-        let Some(correlation) = correlation_of(frame) else { return Proof::Lacking };
-        let certain = match self.talk.asked(correlation) {
-            Some(Call::Api { key, version, .. }) => {
-                let fit = fit_response(shared.catalog, key, version, frame, true, 0);
-                let outcome = dissect(&fit.reading, frame, &mut Deaf);
-                fit.reading.body.is_some() && is_convincing(key, outcome)
-            }
-            Some(Call::Token) => false,
-            None => {
-                self.responses.is_piece_start(start)
-                    && frame.len() <= MAX_GUESS
-                    && !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
-            }
+        let certain = if let Some((key, version)) = asked {
+            let fit = fit_response(shared.catalog, key, version, frame, true, 0);
+            let outcome = dissect(&fit.reading, frame, &mut Deaf);
+            fit.reading.body.is_some() && is_convincing(key, outcome)
+        } else {
+            !responses_that_fit(shared.catalog, frame, true, 1).is_empty()
         };
         if certain { Proof::Given } else { Proof::Lacking }
     }
 
-    /// Whether a frame begins here for certain.
-    fn is_proven<S>(&self, shared: &Shared<'_, S>, side: Side, bytes: &[u8], start: u64) -> Proof {
+    /// Whether a frame begins here for certain: a request, or a response that is awaited.
+    fn is_proven<S>(&self, shared: &Shared<'_, S>, side: Side, bytes: &[u8]) -> Proof {
         match side {
             Side::Request => match judge(shared.catalog, bytes, shared.options.max_frame, false) {
                 Verdict::Yes => Proof::Given,
                 Verdict::NeedMore(needed) => Proof::More(needed),
                 Verdict::Maybe | Verdict::No => Proof::Lacking,
             },
-            Side::Response => self.is_response(shared, bytes, start),
+            Side::Response => self.is_response(shared, bytes, false),
         }
     }
 

@@ -100,10 +100,12 @@ impl Talk {
         self.first.map_or(is_asked, |first| correlation_of(frame).is_some_and(|correlation| correlation > first))
     }
 
-    /// What was asked with this correlation id, if it waits for an answer.
-    pub(super) fn asked(&self, correlation: i32) -> Option<Call> {
-        let asks = |call: &Call| matches!(call, Call::Api { correlation: asked, .. } if *asked == correlation);
-        self.pending.iter().map(|request| request.call).find(asks)
+    /// The API and version that were asked with this correlation id, if an answer is awaited.
+    pub(super) fn asked(&self, correlation: i32) -> Option<(ApiKey, i16)> {
+        self.pending.iter().find_map(|request| match request.call {
+            Call::Api { key, version, correlation: asked } if asked == correlation => Some((key, version)),
+            Call::Api { .. } | Call::Token => None,
+        })
     }
 
     /// Takes the token that the next response answers, if a token is next.

@@ -164,6 +164,15 @@ impl Default for Heard {
 }
 
 impl Heard {
+    /// What each packet brought, from a place where one begins.
+    fn from(&self, at: usize) -> impl Iterator<Item = (Origin, &[u8])> {
+        let of = move |piece: &Piece| {
+            let bytes = (piece.start - self.start) as usize..(piece.end - self.start) as usize;
+            (bytes.start >= at).then(|| (piece.origin(), self.bytes.get(bytes).unwrap_or_default()))
+        };
+        self.pieces.iter().filter_map(of)
+    }
+
     fn kept(&self) -> usize {
         self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
@@ -233,10 +242,16 @@ impl<'p, S: MessageSink<'p>> Conversations<'p, S> {
         // So much that it is not too much again at once.
         while let Some((bytes, id, side)) = kept.pop().filter(|_| total > limit / 2) {
             total -= bytes;
-            self.shared.counters.crowded += 1;
             match self.connections.get_mut(&id) {
-                Some(State::Kafka(line)) => line.let_go(&mut self.shared, side),
-                Some(state) => state.decided(&mut self.shared, Decision::Foreign),
+                Some(State::Kafka(line)) => {
+                    let counted = std::mem::replace(&mut line.crowded, true);
+                    self.shared.counters.crowded += u64::from(!counted);
+                    line.let_go(&mut self.shared, side);
+                }
+                Some(state) => {
+                    self.shared.counters.crowded += 1;
+                    state.decided(&mut self.shared, Decision::Foreign);
+                }
                 None => {}
             }
         }
@@ -352,19 +367,7 @@ impl State {
                 *self = Self::Foreign;
             }
             Decision::Kafka { client, at } => {
-                let mut line = shared.begin(undecided.connection, client, undecided.from_the_start);
-                let forward = std::mem::take(&mut undecided.forward);
-                let backward = std::mem::take(&mut undecided.backward);
-                let (asked, answered) =
-                    if client == Direction::Forward { (forward, backward) } else { (backward, forward) };
-                line.resume(
-                    shared,
-                    client,
-                    asked.bytes.get(at..).unwrap_or_default(),
-                    asked.start + at as u64,
-                    asked.pieces,
-                );
-                line.resume(shared, client.opposite(), &answered.bytes, answered.start, answered.pieces);
+                let line = undecided.line(shared, client, at);
                 *self = Self::Kafka(Box::new(line));
             }
         }
@@ -378,11 +381,39 @@ enum Decision {
     Wait,
     /// Not Kafka.
     Foreign,
-    /// Kafka; the client's first frame begins at a place in its bytes.
-    Kafka { client: Direction, at: usize },
+    /// Kafka; where in the client's bytes its first frame begins, if that is known.
+    Kafka { client: Direction, at: Option<usize> },
 }
 
 impl Undecided {
+    /// The connection as one that is Kafka, with all that was said told to it in the order in which it came. `at` is where in
+    /// the client's bytes its first frame begins, if that is known.
+    fn line<'p, S: MessageSink<'p>>(&self, shared: &mut Shared<'p, S>, client: Direction, at: Option<usize>) -> Line {
+        let mut line = shared.begin(self.connection, client, self.from_the_start);
+        let (asked, answered) = match client {
+            Direction::Forward => (&self.forward, &self.backward),
+            Direction::Backward => (&self.backward, &self.forward),
+        };
+        line.asked_at(asked.pieces.iter().map(|piece| piece.time).min());
+        if at.is_some() {
+            // It was looked for.
+            line.begin_request();
+            shared.counters.guessed += 1;
+        }
+        let mut requests = asked.from(at.unwrap_or(0)).peekable();
+        let mut responses = answered.from(0).peekable();
+        loop {
+            let is_answer = match (requests.peek(), responses.peek()) {
+                (Some((request, _)), Some((response, _))) => response.packet < request.packet,
+                (request, _) => request.is_none(),
+            };
+            let next = if is_answer { responses.next() } else { requests.next() };
+            let Some((origin, bytes)) = next else { return line };
+            let direction = if is_answer { client.opposite() } else { client };
+            line.data(shared, direction, bytes, origin);
+        }
+    }
+
     fn side(&mut self, direction: Direction) -> &mut Heard {
         match direction {
             Direction::Forward => &mut self.forward,
@@ -418,7 +449,7 @@ impl Undecided {
     /// The initiator's first bytes decide.
     fn decide_by_opening<S>(&mut self, shared: &Shared<'_, S>, is_all: bool) -> Decision {
         let (forward, backward) = (&self.forward, &self.backward);
-        let kafka = Decision::Kafka { client: Direction::Forward, at: 0 };
+        let kafka = Decision::Kafka { client: Direction::Forward, at: None };
         // On Kafka's own port a first message that is damaged is believed to be one.
         let is_broker = self.is_broker(shared, Direction::Backward);
         match judge(shared.catalog, &forward.bytes, shared.options.max_frame, is_all) {
@@ -468,13 +499,13 @@ impl Undecided {
                 }
             });
             if let Some(at) = found {
-                return Decision::Kafka { client: direction, at };
+                return Decision::Kafka { client: direction, at: Some(at) };
             }
         }
         for direction in [Direction::Forward, Direction::Backward] {
             let side = self.side(direction);
             if side.responses.is_due(side.bytes.len(), is_all) && self.has_response(shared, direction) {
-                return Decision::Kafka { client: direction.opposite(), at: 0 };
+                return Decision::Kafka { client: direction.opposite(), at: None };
             }
         }
         let is_hopeless = [&self.forward, &self.backward].iter().any(|side| side.bytes.len() > MAX_UNDECIDED);

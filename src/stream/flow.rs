@@ -96,6 +96,21 @@ impl Halves {
         }
     }
 
+    /// Whether the beginning of neither is known.
+    fn are_open(&self) -> bool {
+        self.low.is_open() && self.high.is_open()
+    }
+
+    /// Whose bytes came first of what is held and can be told.
+    fn next(&self) -> Option<Side> {
+        match (self.low.next_packet(), self.high.next_packet()) {
+            (Some(low), Some(high)) if high < low => Some(Side::High),
+            (Some(_), _) => Some(Side::Low),
+            (None, Some(_)) => Some(Side::High),
+            (None, None) => None,
+        }
+    }
+
     fn are_waiting(&self) -> bool {
         self.low.is_waiting() || self.high.is_waiting()
     }
@@ -238,6 +253,13 @@ impl Flow {
     }
 
     fn advance_halves<S: StreamSink>(&mut self, out: &mut Output<'_, S>) {
+        if self.halves.are_open() {
+            let is_overdue = |half: &Half| half.is_overdue(self.packets, out.time);
+            if !(is_overdue(&self.halves.low) && is_overdue(&self.halves.high)) {
+                return;
+            }
+            self.settle_together(out);
+        }
         for side in [self.initiator, self.initiator.opposite()] {
             let direction = self.direction(side);
             let (half, peer) = self.halves.of(side);
@@ -245,8 +267,24 @@ impl Flow {
         }
     }
 
+    /// Where both beginnings are open, lets the streams begin with what has been seen until now, and tells what is held of
+    /// both in the order in which it came.
+    fn settle_together<S: StreamSink>(&mut self, out: &mut Output<'_, S>) {
+        if !self.halves.are_open() {
+            return;
+        }
+        self.halves.low.set_beginning();
+        self.halves.high.set_beginning();
+        while let Some(side) = self.halves.next() {
+            let direction = self.direction(side);
+            let (half, _) = self.halves.of(side);
+            half.tell_one(&mut out.stream(&mut self.teller, direction, self.packets));
+        }
+    }
+
     /// Gives up all holes, to let go of what is held.
     pub(super) fn flush<S: StreamSink>(&mut self, out: &mut Output<'_, S>) {
+        self.settle_together(out);
         for side in [self.initiator, self.initiator.opposite()] {
             let direction = self.direction(side);
             let (half, _) = self.halves.of(side);
@@ -260,6 +298,7 @@ impl Flow {
         if self.closed {
             return;
         }
+        self.settle_together(out);
         for side in [self.initiator, self.initiator.opposite()] {
             let direction = self.direction(side);
             let (half, _) = self.halves.of(side);

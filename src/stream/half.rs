@@ -147,6 +147,27 @@ impl Half {
         self.begin == Begin::Unknown
     }
 
+    /// Whether the beginning is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.begin == Begin::Open
+    }
+
+    /// Whether the beginning has been open for long enough, when the connection has had so many packets.
+    pub(super) fn is_overdue(&self, packets: u64, time: Time) -> bool {
+        self.early.as_ref().is_some_and(|early| {
+            let (since_packets, since) = early.opened;
+            packets.saturating_sub(since_packets) >= BEGIN_PACKETS
+                || time.since(since) >= BEGIN_TIME
+                || early.held_bytes >= BEGIN_BYTES
+        })
+    }
+
+    /// The packet of the next bytes, if they are held.
+    pub(super) fn next_packet(&self) -> Option<u64> {
+        let (start, held) = self.early.as_ref()?.held.first_key_value()?;
+        (*start == self.next).then_some(held.arrival.packet)
+    }
+
     /// Whether something is held, or the beginning is open.
     pub(super) fn is_waiting(&self) -> bool {
         self.holds() || self.begin == Begin::Open || self.fin().is_some_and(|fin| fin.position > self.next)
@@ -265,12 +286,8 @@ impl Half {
 
     /// Does what the passing of packets and time asks for.
     pub(super) fn advance<S: StreamSink>(&mut self, receiver_seen: bool, out: &mut StreamOutput<'_, S>) {
-        if self.begin == Begin::Open {
-            let (packets, time) = self.early().opened;
-            let is_over = out.packets.saturating_sub(packets) >= BEGIN_PACKETS
-                || out.time.since(time) >= BEGIN_TIME
-                || self.held_bytes() >= BEGIN_BYTES;
-            if !is_over {
+        if self.is_open() {
+            if !self.is_overdue(out.packets, out.time) {
                 return;
             }
             self.settle(out);
@@ -416,30 +433,36 @@ impl Half {
 
     /// Tells what is held, up to the next hole.
     fn drain<S: StreamSink>(&mut self, out: &mut StreamOutput<'_, S>) {
-        // It is put back where something is left of it: a map that was emptied keeps its room.
-        let Some(mut early) = self.early.take() else { return };
-        while let Some(entry) = early.held.first_entry() {
-            if *entry.key() != self.next {
-                break;
-            }
-            let held = entry.remove();
-            early.held_bytes = early.held_bytes.saturating_sub(held.cost());
-            *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
-            let Arrival { packet, time, .. } = held.arrival;
-            let origin = Origin { packet, time, offset: self.next - self.base, place: held.place, record: 0 };
-            self.next += held.bytes.len() as u64;
-            out.data(&held.bytes, origin);
-            self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);
-        }
-        let is_needed = !early.held.is_empty() || early.fin.is_some() || early.stray.is_some();
-        self.early = is_needed.then_some(early);
+        while self.tell_one(out) {}
+    }
+
+    /// Tells the next segment that is held, unless a hole is before it; whether there was one.
+    pub(super) fn tell_one<S: StreamSink>(&mut self, out: &mut StreamOutput<'_, S>) -> bool {
+        let Some(early) = &mut self.early else { return false };
+        let Some(entry) = early.held.first_entry().filter(|entry| *entry.key() == self.next) else { return false };
+        let held = entry.remove();
+        early.held_bytes = early.held_bytes.saturating_sub(held.cost());
+        *out.held_bytes = out.held_bytes.saturating_sub(held.cost());
+        // A map that was emptied keeps its room.
+        self.early.take_if(|early| early.held.is_empty() && early.fin.is_none() && early.stray.is_none());
+        let Arrival { packet, time, .. } = held.arrival;
+        let origin = Origin { packet, time, offset: self.next - self.base, place: held.place, record: 0 };
+        self.next += held.bytes.len() as u64;
+        out.data(&held.bytes, origin);
+        self.skip_to(self.next + u64::from(held.cut), GapCause::Cut, out);
+        true
     }
 
     /// The beginning of the stream is what has been seen until now.
     fn settle<S: StreamSink>(&mut self, out: &mut StreamOutput<'_, S>) {
+        self.set_beginning();
+        self.drain(out);
+    }
+
+    /// The same, but nothing is told yet.
+    pub(super) fn set_beginning(&mut self) {
         self.base = self.next;
         self.begin = Begin::Settled;
-        self.drain(out);
     }
 
     /// Where the hole at the next position ends, and when what is behind it came; None when there is no hole.

@@ -15,7 +15,8 @@
 //!   capture of several queues may show data behind its acknowledgment, and behind the answer.
 //! - **A stream without its SYN** begins with its first bytes. It is held for 8 packets of the connection, 200 ms or 64 kB,
 //!   so that segments that changed places are all in it; what comes with lower numbers after that is dropped. A single byte
-//!   does not begin a stream, as it is more likely a keep-alive.
+//!   does not begin a stream, as it is more likely a keep-alive. Where neither SYN was seen, both streams wait for the one that
+//!   is held longer, and are told in the order of their packets.
 //! - **Far away** is a segment more than 16 MiB from the expected number: it is dropped, unless the next one continues it.
 //!   Then the capture has lost more than a window, and the stream goes on there behind a gap.
 //! - **A SYN with another number** on known ports is a new connection, and closes the old one if that was open.

@@ -235,6 +235,34 @@ fn a_stream_without_syn_begins_with_the_lowest_of_its_first_segments() {
     assert_eq!(capture.told(), expected);
 }
 
+/// Where both beginnings are open, both streams wait for the one that is open longer, and are told as they came.
+#[test]
+fn streams_without_syn_are_told_in_the_order_of_their_packets() {
+    let said = |is_all: bool| {
+        let mut capture = Capture::new();
+        capture.client(".", 101, "ab").broker(".", 501, "mn").client(".", 105, "ef").client(".", 103, "cd");
+        capture.broker(".", 503, "op").client(".", 107, "gh");
+        if is_all {
+            return capture.end();
+        }
+        // 8 packets behind the first of the client's, but not of the broker's.
+        capture.acknowledge(true, 505).acknowledge(false, 109).acknowledge(true, 505);
+        assert_eq!(capture.log.0.len(), 0);
+        capture.acknowledge(false, 109).told()
+    };
+    let told = [
+        "1 open 50000?",
+        "1 > ab @0 #1",
+        "1 < mn @0 #2",
+        "1 > cd @2 #4",
+        "1 > ef @4 #3",
+        "1 < op @2 #5",
+        "1 > gh @6 #6",
+    ];
+    assert_eq!(said(false), told);
+    assert_eq!(said(true)[..7], told);
+}
+
 #[test]
 fn a_syn_with_another_number_is_another_connection() {
     let mut capture = Capture::new();

@@ -6,7 +6,7 @@ use super::cipher::{HEADER, Opened};
 use super::handshake::ServerHello;
 use super::keylog::{KeyLog, Random};
 use super::sessions::Session;
-use super::side::{Item, Left, Sealed, Side, Stage, body_length};
+use super::side::{Item, Sealed, Side, Stage, body_length};
 use super::suite::TlsVersion;
 use super::work::{MOST_WORK, Work};
 use crate::capture::Place;
@@ -50,8 +50,8 @@ pub(super) struct Channel {
     pub(super) renewed: Option<(Parties, u32)>,
     /// Whether bytes of the hellos are missing.
     pub(super) torn: bool,
-    /// How often it was tried to find out what is missing of them.
-    pub(super) tries: u32,
+    /// How often all secrets were tried to find out what is missing of them.
+    pub(super) rounds: u32,
     /// Bytes that were looked at for that, and how many secrets there were.
     pub(super) tried: u64,
     pub(super) tried_news: u64,
@@ -115,7 +115,7 @@ impl Channel {
             renews: None,
             renewed: None,
             torn: false,
-            tries: 0,
+            rounds: 0,
             tried: 0,
             tried_news: 0,
             ended: false,
@@ -223,7 +223,7 @@ impl Channel {
                 self.unblock();
             }
             for side in [&mut self.forward, &mut self.backward] {
-                if std::mem::take(&mut side.tries) {
+                if std::mem::take(&mut side.has_untried) {
                     side.retry |= std::mem::take(&mut side.blocked);
                 }
             }
@@ -276,8 +276,8 @@ impl Channel {
             work.keys.look_again(true);
         }
         self.pump(work);
-        let tries = |side: &Side| side.blocked && side.tries;
-        while self.why.is_none() && (tries(&self.forward) || tries(&self.backward)) {
+        let goes_on = |side: &Side| side.blocked && side.has_untried;
+        while self.why.is_none() && (goes_on(&self.forward) || goes_on(&self.backward)) {
             self.pump(work);
         }
     }
@@ -391,10 +391,8 @@ impl Channel {
         }
         let end = self.side(direction).start + whole as u64;
         match self.side(direction).open(&mut record) {
-            Some((opened, left)) => {
-                if let Left::Before(0) | Left::Same(0) = left {
-                    self.take(work, direction, record.body, &opened, end);
-                }
+            Some((opened, _)) => {
+                self.take(work, direction, record.body, &opened, end);
                 Step::Done(whole)
             }
             None if self.lacks_next(direction) => Step::Blocked,

@@ -81,7 +81,7 @@ struct Growing {
     seen: Option<(u64, Option<SystemTime>)>,
     /// Where the first line begins that is not dealt with.
     done: u64,
-    /// The line before that. Where it is not there any more, the file is another one or was begun anew.
+    /// The line before that, or the end of a long one. Where it is not there any more, the file is another one or was begun anew.
     last: Vec<u8>,
 }
 
@@ -214,7 +214,7 @@ impl KeyLog {
         Ok(())
     }
 
-    /// Reads lines to the end and says how many bytes the whole ones had, and which was the last of these. One that is not
+    /// Reads lines to the end and says how many bytes the whole ones had, and which was the last of these (the end of it where it is too long). One that is not
     /// at its end yet is taken for what it is now.
     fn read(&mut self, reader: impl Read, last: &mut Vec<u8>) -> io::Result<u64> {
         let mut reader = BufReader::new(reader);
@@ -233,9 +233,19 @@ impl KeyLog {
                 self.secret_of(&line);
                 return Ok(done);
             } else {
-                done += read as u64 + reader.skip_until(b'\n')? as u64;
+                done += read as u64;
                 self.wrong_lines += 1;
-                last.clear();
+                last.clone_from(&line);
+                while !last.ends_with(b"\n") {
+                    line.clear();
+                    let read = (&mut reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+                    if read == 0 {
+                        break;
+                    }
+                    done += read as u64;
+                    last.extend_from_slice(&line);
+                    last.drain(..last.len().saturating_sub(LONGEST_LINE));
+                }
             }
         }
     }

@@ -179,7 +179,7 @@ impl Channel {
         before: Option<(Stage, u64)>,
         end: u64,
     ) {
-        let is_1_3 = self.hello.is_some_and(|hello| hello.version == TlsVersion::TLS_1_3);
+        let is_1_3 = self.is_1_3();
         let is_server = direction != self.client;
         let side = self.side(direction);
         let (Some(keys), Some((stage, sequence))) = (&side.keys, before) else { return };

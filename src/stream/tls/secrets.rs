@@ -15,7 +15,7 @@ use crate::stream::Direction;
 const MOST_TRIED_NUMBERS: u64 = 32;
 /// How often all secrets are tried for a connection, and what part of the work is done at once: the next segment goes on with
 /// it, so that one connection does not keep all others waiting.
-const MOST_TRIES: u32 = 32;
+const MOST_ROUNDS: u32 = 32;
 const SHARE: u64 = 8;
 /// What it costs to derive keys, in bytes that are looked at, and to find none.
 const DERIVING: u64 = 1024;
@@ -27,7 +27,7 @@ impl Channel {
     /// Sees to it that a side has keys, if they are known.
     pub(super) fn has_keys<S>(&mut self, work: &mut Work<'_, S>, direction: Direction, record: &Sealed<'_>) -> bool {
         if self.side(direction).keys.is_none() {
-            if self.torn && (self.random.is_none() || self.hello.is_none()) && self.tries < MOST_TRIES {
+            if self.torn && (self.random.is_none() || self.hello.is_none()) && self.rounds < MOST_ROUNDS {
                 self.identify(work, direction, record);
             }
             let keys = self.first_keys(work.keys, direction);
@@ -156,10 +156,10 @@ impl Channel {
             });
         }
         let is_round = next >= connections || found.is_some();
-        self.tries += u32::from(is_round);
-        let has_more = !is_round && self.tried.saturating_add(spent) < allowed;
+        self.rounds += u32::from(is_round);
+        let has_untried = !is_round && self.tried.saturating_add(spent) < allowed;
         let side = self.side(direction);
-        (side.next_tried, side.tries) = (if is_round { 0 } else { next }, has_more);
+        (side.next_tried, side.has_untried) = (if is_round { 0 } else { next }, has_untried);
         self.tried = self.tried.saturating_add(spent);
         work.effort.spent += spent;
         if let Some((random, hello)) = found {

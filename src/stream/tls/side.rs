@@ -128,7 +128,7 @@ pub(super) struct Side {
     /// Whether what is in the buffer is to be looked at again.
     pub(super) retry: bool,
     /// Whether secrets are left that were not tried on it, and which of the connections in the key log is next.
-    pub(super) tries: bool,
+    pub(super) has_untried: bool,
     pub(super) next_tried: usize,
     /// The number of what was taken last.
     pub(super) order: u64,

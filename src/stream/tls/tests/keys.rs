@@ -102,6 +102,20 @@ fn a_file_that_is_begun_anew_is_read_anew() {
     assert_eq!((keys.news(), keys.wrong_lines()), (8, 0));
 }
 
+/// A line that is too long says as well as any other whether a file is still the same.
+#[test]
+fn a_file_with_a_long_line_may_be_begun_anew() {
+    for length in [1024, 1500, 4096, 5000] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut keys = KeyLog::new();
+        std::fs::write(file.path(), "x".repeat(length) + "\n").unwrap();
+        keys.follow(file.path());
+        std::fs::write(file.path(), line(1) + &"y".repeat(length) + "\n").unwrap();
+        keys.look_again(true);
+        assert!(keys.knows(&random(1)), "{length}");
+    }
+}
+
 /// A connection of TLS 1.3 without its hellos.
 fn without_hellos() -> (Script, Vec<(Direction, Part)>) {
     let suite = script::suites().into_iter().find(|suite| u16::from(suite.suite()) == 0x1303).unwrap();
