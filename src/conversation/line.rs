@@ -207,8 +207,6 @@ impl Line {
                     Proof::Lacking => {
                         let framer = self.framer(side);
                         (framer.doubted, framer.state) = (false, State::Lost);
-                        // Here a segment begins because of the hole: that makes nothing a response that is not awaited.
-                        at += 1;
                     }
                 },
                 State::Framed => {
