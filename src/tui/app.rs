@@ -62,6 +62,8 @@ pub(super) struct App<'b, 'p> {
     /// Something to tell, until the next key.
     pub(super) notice: Option<Notice>,
     pub(super) marks: HashMap<char, u64>,
+    /// The message that was selected when the screen was drawn last, how many there were, and the selected one's pair.
+    pub(super) partner: Option<(u64, u64, Option<u64>)>,
     /// Messages that were left by a jump.
     pub(super) history: Vec<u64>,
     /// The field that was looked at last: the root's name and the names down to it.
@@ -174,6 +176,7 @@ impl<'b, 'p> App<'b, 'p> {
             mode: Mode::Usual,
             notice: None,
             marks: HashMap::new(),
+            partner: None,
             history: Vec::new(),
             field: None,
             goal: None,

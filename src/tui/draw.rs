@@ -140,8 +140,22 @@ impl App<'_, '_> {
         facts
     }
 
+    /// The pair of the selected message. One that is not there is looked for in many pages, so not for every draw.
+    fn partner_of(&mut self, number: u64) -> Option<u64> {
+        let all = self.list.all;
+        if let Some((of, before, partner)) = self.partner
+            && of == number
+            && (before == all || partner.is_some())
+        {
+            return partner;
+        }
+        let partner = self.book.pair(number);
+        self.partner = Some((number, all, partner));
+        partner
+    }
+
     fn draw_list(&mut self, buffer: &mut Buffer) {
-        let partner = self.list.selected().and_then(|number| self.book.pair(number));
+        let partner = self.list.selected().and_then(|number| self.partner_of(number));
         let marks: HashMap<u64, char> = self.marks.iter().map(|(letter, number)| (*number, *letter)).collect();
         let options = ListOptions {
             look: self.look,
