@@ -5,7 +5,19 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Lists a file for as long as it grows.
+fn follow(path: &Path) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("kafkascope"))
+        .args(["-q", "list", "--follow"])
+        .arg(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
 
 #[test]
 fn a_file_that_grows_is_listed_as_it_grows() {
@@ -24,13 +36,7 @@ fn a_file_that_grows_is_listed_as_it_grows() {
     let mut file = File::create(&path).unwrap();
     // Not even the header is there when it begins, and parts end inside of records.
     file.write_all(&whole[..7]).unwrap();
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("kafkascope"))
-        .args(["-q", "list", "--follow"])
-        .arg(&path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = follow(&path);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let half = whole.len() / 2;
     file.write_all(&whole[7..half]).unwrap();
@@ -51,7 +57,7 @@ fn a_file_that_grows_is_listed_as_it_grows() {
 
 #[test]
 fn a_file_that_was_cut_or_removed_is_said() {
-    type Change = fn(&std::path::Path);
+    type Change = fn(&Path);
     let changes: [(Change, &str); 3] = [
         (|path| File::options().write(true).open(path).unwrap().set_len(100).unwrap(), "it has become shorter"),
         (|path| fs::remove_file(path).unwrap(), "it was removed"),
@@ -68,13 +74,7 @@ fn a_file_that_was_cut_or_removed_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("growing.pcap");
         fs::write(&path, &whole).unwrap();
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("kafkascope"))
-            .args(["-q", "list", "--follow"])
-            .arg(&path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = follow(&path);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         assert_eq!(lines.by_ref().take(10).count(), 10);
         change(&path);
